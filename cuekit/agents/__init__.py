@@ -1,0 +1,1 @@
+"""One pure module an agent: its command line, capabilities and needs."""

@@ -1,0 +1,1 @@
+"""What runs inside the pane: script, supervisor, transcript writer."""

@@ -1,0 +1,141 @@
+"""What an agent does at this moment, and the pure reduction of its signals to that."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+
+class Activity(StrEnum):
+    """What the agent does, beside the task's status."""
+
+    WORKING = "working"
+    IDLE = "idle"
+    WAITING_APPROVAL = "waiting_approval"
+    WAITING_INPUT = "waiting_input"
+    UNKNOWN = "unknown"
+
+
+class Source(StrEnum):
+    """Where that is known from, the most exact first."""
+
+    SUPERVISOR = "supervisor"
+    PROTOCOL = "protocol"
+    HOOK = "hook"
+    SESSION_LOG = "session_log"
+    TITLE = "title"
+    SCREEN = "screen"
+
+
+EXACT = frozenset({Source.SUPERVISOR, Source.PROTOCOL, Source.HOOK, Source.SESSION_LOG})
+
+
+class SignalKind(StrEnum):
+    """One thing that an agent's hook, log, title or screen tells."""
+
+    SESSION_STARTED = "session_started"  # the agent is up; session_id is its own
+    PROMPT_ACCEPTED = "prompt_accepted"  # text: the prompt as the agent took it
+    WORKING = "working"  # a tool runs, a model answers
+    APPROVAL_REQUESTED = "approval_requested"  # tool, text: what is asked for
+    DIALOG = "dialog"  # text: name of a start-up or other dialog that waits for a person
+    TURN_COMPLETED = "turn_completed"  # text: the agent's last message
+    TURN_FAILED = "turn_failed"  # text: the agent's own words
+    TURN_INTERRUPTED = "turn_interrupted"
+    IDLE = "idle"  # title or screen: nothing runs, without a word on how the turn ended
+    SESSION_ENDED = "session_ended"
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A signal with its source; `at` is Unix seconds."""
+
+    kind: SignalKind
+    source: Source
+    at: float
+    text: str | None = None
+    session_id: str | None = None
+    tool: str | None = None
+    log_path: str | None = None  # the agent's own live session file, when the signal names it
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known of a task's activity; stored with the task."""
+
+    activity: Activity = Activity.UNKNOWN
+    since: float = 0.0
+    source: Source = Source.SUPERVISOR
+    detail: str | None = None  # name of the dialog, tool that waits for approval
+    turn: int = 0  # turns begun, counted from 1
+    last_turn: str | None = None  # completed, failed, interrupted; None while the first one runs
+    summary: str | None = None  # the agent's last message
+    turn_error: str | None = None  # the agent's own words about the last failed turn
+    agent_session_id: str | None = None
+
+
+def reduce(progress: Progress, signal: Signal) -> Progress:
+    """The progress after a signal. A guess (title, screen) never overrides how a turn ended."""
+    if signal.session_id:
+        progress = replace(progress, agent_session_id=signal.session_id)
+    match signal.kind:
+        case SignalKind.SESSION_STARTED:
+            if progress.activity in (Activity.WAITING_INPUT, Activity.UNKNOWN):
+                return _now(progress, Activity.IDLE, signal)
+            return progress
+        case SignalKind.PROMPT_ACCEPTED:
+            if progress.activity in (Activity.WORKING, Activity.WAITING_APPROVAL):
+                return progress  # taken into the running turn
+            return replace(
+                _now(progress, Activity.WORKING, signal), turn=progress.turn + 1, turn_error=None
+            )
+        case SignalKind.WORKING:
+            return _working(progress, signal)
+        case SignalKind.APPROVAL_REQUESTED:
+            return _now(progress, Activity.WAITING_APPROVAL, signal, signal.tool or signal.text)
+        case SignalKind.DIALOG:
+            return _now(progress, Activity.WAITING_INPUT, signal, signal.text)
+        case SignalKind.TURN_COMPLETED:
+            return _turn_over(progress, signal, "completed", summary=signal.text)
+        case SignalKind.TURN_FAILED:
+            return _turn_over(progress, signal, "failed", error=signal.text)
+        case SignalKind.TURN_INTERRUPTED:
+            return _turn_over(progress, signal, "interrupted")
+        case SignalKind.IDLE:
+            return _now(progress, Activity.IDLE, signal)
+        case SignalKind.SESSION_ENDED:
+            return progress
+
+
+def _now(
+    progress: Progress, activity: Activity, signal: Signal, detail: str | None = None
+) -> Progress:
+    if progress.activity is activity and progress.detail == detail:
+        return progress
+    return replace(
+        progress, activity=activity, since=signal.at, source=signal.source, detail=detail
+    )
+
+
+def _working(progress: Progress, signal: Signal) -> Progress:
+    begins = progress.activity in (Activity.IDLE, Activity.UNKNOWN, Activity.WAITING_INPUT)
+    moved = _now(progress, Activity.WORKING, signal)
+    if begins and signal.source not in EXACT:
+        return replace(moved, turn=progress.turn + 1)
+    return replace(moved, turn=max(progress.turn, 1))
+
+
+def _turn_over(
+    progress: Progress,
+    signal: Signal,
+    how: str,
+    *,
+    summary: str | None = None,
+    error: str | None = None,
+) -> Progress:
+    if progress.activity is Activity.IDLE and how != "completed" and progress.last_turn == how:
+        return progress  # told twice, by a hook and by the log
+    return replace(
+        _now(progress, Activity.IDLE, signal),
+        turn=max(progress.turn, 1),
+        last_turn=how,
+        summary=summary if summary is not None else progress.summary,
+        turn_error=error,
+    )

@@ -1,0 +1,1 @@
+"""The terminal multiplexer: panes, their screens, and text typed into them."""

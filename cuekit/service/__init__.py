@@ -1,0 +1,1 @@
+"""What can be done with tasks; the command line calls only this."""

@@ -1,0 +1,1 @@
+"""The SQLite store: tasks and what is known of them."""
