@@ -1,0 +1,92 @@
+"""What a caller asks of `submit`, as one frozen value; the same for every way to ask."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from cuekit.errors import InvalidInput
+
+Ask = Callable[[str], bool]
+"""Puts a yes-or-no question to a person; `submit` gets None where nobody can be asked."""
+
+OBJECTIVE_BYTES = 1_000_000
+"""The longest objective that `submit` takes, in bytes of UTF-8."""
+
+
+@dataclass(frozen=True)
+class SubmitRequest:
+    """Every option of `task submit` that reaches the service; None or empty means "not given".
+
+    Paths are as the caller typed them, relative ones to the caller's own folder.
+    `session` is the id of a session that the task is to belong to; by default the project's.
+    """
+
+    objective: str
+    agent_kind: str | None = None
+    model: str | None = None
+    mode: str | None = None
+    cwd: str | None = None
+    add_dirs: tuple[str, ...] = ()
+    context: str | None = None
+    constraints: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    expect: str | None = None
+    adapter_options: dict[str, Any] = field(default_factory=dict)
+    timeout_s: float | None = None
+    session: str | None = None
+    labels: tuple[str, ...] = ()
+    name: str | None = None
+    trust: bool = False
+    keep: bool = False
+    dry_run: bool = False
+    lenient: bool = False
+    as_command: bool = False
+
+
+def check_texts(request: SubmitRequest) -> None:
+    """Raise InvalidInput for a text that no agent could be given as it is.
+
+    Codes: `empty_objective`, `objective_too_long`, `nul_in_text`, `invalid_utf8`.
+    """
+    for name, text in _texts(request):
+        if "\0" in text:
+            raise InvalidInput(f"the {name} holds a NUL character", code="nul_in_text")
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise InvalidInput(f"the {name} is not valid UTF-8", code="invalid_utf8") from None
+    if not request.objective.strip():
+        raise InvalidInput(
+            "the objective is empty",
+            code="empty_objective",
+            hint='cuekit task submit "what the agent is to do"',
+        )
+    size = len(request.objective.encode("utf-8"))
+    if size > OBJECTIVE_BYTES:
+        raise InvalidInput(
+            f"the objective has {size} bytes; at most {OBJECTIVE_BYTES} are taken",
+            code="objective_too_long",
+            hint="put the long part into a file and name that file with --input",
+        )
+
+
+def _texts(request: SubmitRequest) -> list[tuple[str, str]]:
+    single = {
+        "objective": request.objective,
+        "agent kind": request.agent_kind,
+        "model": request.model,
+        "working directory": request.cwd,
+        "context": request.context,
+        "expected output": request.expect,
+        "session": request.session,
+        "name": request.name,
+    }
+    several = {
+        "constraint": request.constraints,
+        "input": request.inputs,
+        "label": request.labels,
+        "added directory": request.add_dirs,
+    }
+    return [(name, text) for name, text in single.items() if text is not None] + [
+        (name, text) for name, texts in several.items() for text in texts
+    ]
