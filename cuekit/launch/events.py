@@ -1,0 +1,104 @@
+"""A task's events.jsonl: one JSON object a line, numbered from 1, appended under the file's lock."""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+FILE_NAME = "events.jsonl"
+TAIL_BYTES = 65536
+
+
+def rfc3339(at: float) -> str:
+    """Unix seconds as RFC 3339 in UTC, to the millisecond."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def append(
+    task_dir: str,
+    task_id: str,
+    kind: str,
+    values: Mapping[str, Any] | None = None,
+    *,
+    at: float | None = None,
+) -> int:
+    """Append an event and give its sequence number. A torn last line is cut off first.
+
+    Raises OSError when the file cannot be written.
+    """
+    path = os.path.join(task_dir, FILE_NAME)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "r+b", buffering=0) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        end, sequence = _end_of_log(descriptor)
+        record = {
+            "seq": sequence + 1,
+            "time": rfc3339(time.time() if at is None else at),
+            "task_id": task_id,
+            "kind": kind,
+            **(values or {}),
+        }
+        line = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        file.truncate(end)
+        file.seek(end)
+        file.write(line)
+    return sequence + 1
+
+
+def read(task_dir: str, since: int = 0) -> Iterator[dict[str, Any]]:
+    """The events after a sequence number, oldest first; a torn last line is passed over."""
+    try:
+        file = open(os.path.join(task_dir, FILE_NAME), "rb")  # noqa: SIM115 closed below
+    except FileNotFoundError:
+        return
+    with file:
+        for line in file:
+            event = _parsed(line)
+            if event is not None and event["seq"] > since:
+                yield event
+
+
+def last_sequence(task_dir: str) -> int:
+    """The number of the last whole event; 0 when there is none."""
+    try:
+        descriptor = os.open(os.path.join(task_dir, FILE_NAME), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return 0
+    try:
+        return _end_of_log(descriptor)[1]
+    finally:
+        os.close(descriptor)
+
+
+def _end_of_log(descriptor: int) -> tuple[int, int]:
+    """Where the last whole event ends, and its sequence number."""
+    size = os.fstat(descriptor).st_size
+    reach = TAIL_BYTES
+    while True:
+        start = max(0, size - reach)
+        lines = os.pread(descriptor, size - start, start).splitlines(keepends=True)
+        end = size
+        for number in range(len(lines) - 1, -1, -1):
+            line = lines[number]
+            whole = number > 0 or start == 0
+            event = _parsed(line) if whole else None
+            if event is not None and line.endswith(b"\n"):
+                return end, event["seq"]
+            if whole:
+                end -= len(line)
+        if start == 0:
+            return 0, 0
+        reach *= 4
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(event, dict) or not isinstance(event.get("seq"), int):
+        return None
+    return event
