@@ -1,0 +1,153 @@
+"""The developer's commands; started by ./dev, with the standard library alone.
+
+./dev demo [--agent-kind KIND] [--keep]   the main job, shown in a real tmux pane
+./dev test [PYTEST ARGUMENT...]           the tests
+./dev check                               lint, format, types, import contracts
+./dev matrix                              every version of every agent; writes docs/matrix.md
+./dev bench [ARGUMENT...]                 the benchmarks
+./dev agents [--all]                      the real agents that the tests run
+./dev setup                               only what the others do first
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tools.setup import ROOT, VENV, SetupFailed, prepare, say
+
+REQUIRE = "CUEKIT_REQUIRE_AGENTS"
+"""Set to 1: what cannot be tested is a failure, not something left out."""
+
+
+def run(command: Sequence[str], environment: Mapping[str, str] = os.environ) -> int:
+    """Run a command in the checkout; its exit status."""
+    return subprocess.run(command, cwd=ROOT, env=dict(environment), check=False).returncode
+
+
+def isolated(python: Path, command: Sequence[str]) -> list[str]:
+    """The command where a real agent can do no harm: no route out, never as root."""
+    return [str(python), "-m", "tests.support.isolate", "--", *command]
+
+
+def demo(arguments: Sequence[str]) -> int:
+    """The main job in a pane, each command printed before it runs."""
+    python = prepare(["tmux"])
+    path = f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    return run([str(python), "-m", "tools.demo", *arguments], os.environ | {"PATH": path})
+
+
+def test(arguments: Sequence[str]) -> int:
+    """pytest with the oldest and the newest of each agent when Node is there."""
+    python = prepare(["tmux", "git"])
+    left_out = install_agents(python, []) if names_real_tests(arguments) else ""
+    required = os.environ.get(REQUIRE) == "1"
+    if left_out and required:
+        say(f"cannot test with the real agents: {left_out}")
+        return 1
+    status = run(isolated(python, [str(python), "-m", "pytest", *arguments]))
+    if left_out:
+        say(f"left out: tests with the real agents, since {left_out}")
+    return status
+
+
+def names_real_tests(arguments: Sequence[str]) -> bool:
+    """Whether pytest's arguments take in the tests that need a real agent."""
+    paths = [text for text in arguments if text.split("::")[0].split("/")[0] == "tests"]
+    return not paths or any(
+        Path(path.split("::")[0]).parts[1:2] in ((), ("real",)) for path in paths
+    )
+
+
+def install_agents(python: Path, arguments: Sequence[str]) -> str:
+    """Install what the manifest names; why it did not come about, or an empty text."""
+    module = [str(python), "-m", "tests.support.install_agents", *arguments]
+    check = subprocess.run([*module, "--check"], cwd=ROOT, capture_output=True, check=False)
+    if check.returncode == 0:
+        return ""
+    if shutil.which("npm") is None:
+        return "npm is not installed (apt-get install nodejs npm, or brew install node)"
+    say("installing the real agents into .agents (some hundred megabytes each)")
+    return "" if run(module) == 0 else "npm could not install them all; ./dev agents tries again"
+
+
+def agents(arguments: Sequence[str]) -> int:
+    """Install the real agents of the manifest."""
+    if problem := install_agents(prepare(), arguments):
+        say(problem)
+        return 1
+    return run([str(VENV / "bin/python"), "-m", "tests.support.install_agents", *arguments])
+
+
+def check(arguments: Sequence[str]) -> int:
+    """Every static check; all of them run, and any failure counts."""
+    python = prepare()
+    worst = 0
+    for command in (
+        [str(python), "-m", "ruff", "check", "."],
+        [str(python), "-m", "ruff", "format", "--check", "."],
+        [str(python), "-m", "mypy", *arguments],
+        [str(VENV / "bin" / "lint-imports")],
+    ):
+        say(" ".join([Path(command[0]).name, *command[1:]]))
+        worst = max(worst, run(command))
+    return worst
+
+
+def matrix(arguments: Sequence[str]) -> int:
+    """The real-agent tests with every version; the table goes to docs/matrix.md."""
+    python = prepare(["tmux", "git"])
+    if problem := install_agents(python, ["--all"]):
+        say(problem)
+        return 1
+    return run([str(python), "-m", "tools.matrix", *arguments])
+
+
+def bench(arguments: Sequence[str]) -> int:
+    """The benchmarks; status 1 when a target is missed."""
+    python = prepare(["tmux"])
+    return run([str(python), "-m", "benchmarks.run", *arguments])
+
+
+def only_setup(arguments: Sequence[str]) -> int:
+    """What the other commands do first."""
+    prepare(["tmux", "git"])
+    say("ready: .venv/bin/cuekit")
+    return 0
+
+
+COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
+    "demo": demo,
+    "test": test,
+    "check": check,
+    "matrix": matrix,
+    "bench": bench,
+    "agents": agents,
+    "setup": only_setup,
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command; its exit status."""
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(__doc__)
+        return 0 if arguments else 2
+    command = COMMANDS.get(arguments[0])
+    if command is None:
+        say(f"no command {arguments[0]!r}; there are {', '.join(COMMANDS)}")
+        return 2
+    try:
+        return command(arguments[1:])
+    except SetupFailed as error:
+        say(str(error))
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
