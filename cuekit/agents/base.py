@@ -1,0 +1,303 @@
+"""What every agent module offers, and what the modules share.
+
+Builders are pure: a spec and what the launch knows go in, an argument vector comes out.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from cuekit.agents.quoting import UserText, fits_argument
+from cuekit.model.capability import Capabilities
+from cuekit.model.task import Mode, TaskSpec, run_mode
+
+MODES = (Mode.INTERACTIVE, Mode.BATCH)
+
+
+@dataclass(frozen=True)
+class LaunchContext:
+    """What the launch knows and the spec does not."""
+
+    binary: str  # absolute path of the executable
+    version: str | None  # "0.171.0"
+    known_flags: frozenset[str]  # long flags of its --help; empty: not probed
+    task_id: str
+    run_dir: str
+    task_dir: str
+    cwd: str
+    prompt_file: str  # the rendered prompt, UTF-8
+    folder_trusted: bool  # the user gave trust to cwd (not the agent's own record)
+    hook_program: str | None  # run as `HOOK EVENT` with JSON on stdin; None: no hooks
+    as_command: bool = False  # the first character may mean a command to the agent
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One start of an agent, ready for the supervisor."""
+
+    argv: tuple[str, ...]
+    stdin: Literal["tty", "null", "prompt"] = "tty"  # prompt: the prompt file
+    environment: Mapping[str, str] = field(default_factory=dict)  # added to the child's
+    files: Mapping[str, str] = field(default_factory=dict)  # name inside run_dir -> content
+    warnings: tuple[str, ...] = ()
+    prompt_delivery: Literal["argument", "stdin", "paste"] = "argument"
+    last_message_file: str | None = None  # where the agent writes its last message
+
+
+@dataclass(frozen=True)
+class OptionProblem:
+    """Something wrong with an adapter option. Fatal: refused unless the submit is lenient."""
+
+    name: str
+    message: str
+    hint: str | None = None
+    fatal: bool = True
+
+
+class Agent(Protocol):
+    """An agent module, as the rest of cuekit sees it."""
+
+    KIND: str
+    COMMAND: str  # name of the executable
+    VERIFIED: bool  # run for real, or built from descriptions only
+    VALUES_FROM: str  # where flags and values come from
+    INSTALL: str  # what to run when the executable is missing
+    HELP: tuple[tuple[str, ...], ...]  # the calls whose text names the long flags
+    HIDDEN_FLAGS: frozenset[str]  # accepted, but in no help text
+
+    def capabilities(self, mode: Mode) -> Capabilities:
+        """What the agent can do in that mode."""
+
+    def prompt_text(self, spec: TaskSpec) -> str:
+        """What the agent is given, and what the prompt file holds."""
+
+    def arguments(
+        self, spec: TaskSpec, context: LaunchContext | None = None, *, binary: str | None = None
+    ) -> tuple[str, ...]:
+        """The argument vector, with the prompt as an argument."""
+
+    def command_line(
+        self, spec: TaskSpec, context: LaunchContext | None = None, *, binary: str | None = None
+    ) -> str:
+        """The same in its shell form."""
+
+    def launch(self, spec: TaskSpec, context: LaunchContext) -> Launch:
+        """The start of this task, the way of its prompt chosen by its size."""
+
+    def option_problems(self, spec: TaskSpec, version: str | None) -> list[OptionProblem]:
+        """What `task submit` has to say about the model and the adapter options."""
+
+    def first_prompt_problem(self, prompt: str, mode: Mode, version: str | None) -> str | None:
+        """Why the agent would not take the first prompt as text; None when it would."""
+
+    def root_problem(self, spec: TaskSpec) -> str | None:
+        """What the agent refuses when it runs as root; None when nothing."""
+
+    def emitted_flags(self) -> frozenset[str]:
+        """Every long flag that the builder can emit (short ones by their long names)."""
+
+
+OPTIONS_OF_ALL: Mapping[str, Sequence[Any]] = {
+    "mode": ("interactive", "batch"),
+    "dangerously_skip_permissions": (True, False),
+    "cleanup_on_terminal_report": (True, False),
+}
+SAFETY_OPTIONS = (
+    "mode",
+    "sandbox",
+    "ask_for_approval",
+    "approval_mode",
+    "dangerously_skip_permissions",
+    "approvals",
+    "approval_channel",
+)
+_MISNOMERS = {
+    "approval_policy": "ask_for_approval",
+    "approval": "ask_for_approval",
+    "bypass": "dangerously_skip_permissions",
+    "dangerously_bypass_approvals_and_sandbox": "dangerously_skip_permissions",
+    "permission_mode": "dangerously_skip_permissions",
+    "permissions": "dangerously_skip_permissions",
+    "read_only": "sandbox",
+    "sandbox_mode": "sandbox",
+    "sandbox_policy": "sandbox",
+    "skip_permissions": "dangerously_skip_permissions",
+    "yolo": "dangerously_skip_permissions",
+}
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def capabilities_of(kind: str, mode: Mode, **differences: bool) -> Capabilities:
+    """The capabilities that most agents have in a pane, changed where one differs.
+
+    Nobody can type to a batch run, so what needs that is false there whatever the agent.
+    """
+    talks = mode is Mode.INTERACTIVE
+    values = {
+        "supports_steering": talks,
+        "supports_attach": True,
+        "supports_model_selection": True,
+        "supports_artifacts": True,
+        "supports_live_progress": False,
+        "supports_approvals": False,
+        "supports_resume": False,
+        "supports_fork": False,
+        "supports_interrupt": talks,
+        "supports_activity": False,
+        "can_modify_tool_input": False,
+        "partial_message_streaming": False,
+        "follow_up_while_running": talks,
+        "emits_file_change_events": False,
+    } | differences
+    return Capabilities(
+        agent_kind=kind,
+        mode=mode,
+        default_mode=Mode.INTERACTIVE,
+        supported_modes=MODES,
+        **values,
+    )
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
+    return frozenset(text.split())
+
+
+def is_batch(spec: TaskSpec) -> bool:
+    """Whether the spec asks for one prompt and an end."""
+    return run_mode(spec) is Mode.BATCH
+
+
+def chosen(spec: TaskSpec, name: str, values: Sequence[str]) -> str | None:
+    """An option's value when it is one of those; softly nothing otherwise, as designed."""
+    value = spec.adapter_options.get(name)
+    return value if isinstance(value, str) and value in values else None
+
+
+def model_words(spec: TaskSpec, flag: str) -> tuple[str, ...]:
+    """The model with its flag, or nothing."""
+    return (flag, UserText(spec.model)) if spec.model else ()
+
+
+def needs_separator(
+    prompt: str, subcommands: frozenset[str], context: LaunchContext | None
+) -> bool:
+    """Whether a positional prompt must stand behind `--`.
+
+    So for a leading dash and for the names of subcommands. A real launch does it for every
+    single word, since the installed version may have subcommands that are not known here.
+    """
+    if prompt.startswith("-") or prompt in subcommands:
+        return True
+    return context is not None and _WORD.match(prompt) is not None
+
+
+def prompt_words(
+    prompt: str, subcommands: frozenset[str], context: LaunchContext | None
+) -> tuple[str, ...]:
+    """A positional prompt, behind `--` where it needs that."""
+    separator = ("--",) if needs_separator(prompt, subcommands, context) else ()
+    return (*separator, UserText(prompt))
+
+
+def too_long(prompt: str) -> bool:
+    """Whether the prompt has to travel in another way than as an argument."""
+    return not fits_argument(prompt)
+
+
+def version_at_least(version: str | None, lowest: tuple[int, ...]) -> bool:
+    """Whether a version is known and not below the given one."""
+    numbers = version_numbers(version)
+    return bool(numbers) and numbers >= lowest
+
+
+def version_numbers(version: str | None) -> tuple[int, ...]:
+    """The leading numbers of a version; () for one that is unknown."""
+    found = re.match(r"\d+(?:\.\d+)*", version or "")
+    return tuple(int(part) for part in found.group().split(".")) if found else ()
+
+
+def check_options(
+    spec: TaskSpec, values: Mapping[str, Sequence[Any] | None], *, asks: bool = True
+) -> list[OptionProblem]:
+    """The strict reading of a spec's model and adapter options.
+
+    `values` names the agent's own options and what each takes (None: any text). `asks` is False
+    for an agent that never asks before it acts and so cannot keep `prompt`.
+    """
+    known: dict[str, Sequence[Any] | None] = {**OPTIONS_OF_ALL, **values}
+    problems = model_problems(spec)
+    for name, value in spec.adapter_options.items():
+        if name in known:
+            problems += _value_problems(name, value, known[name])
+        else:
+            problems.append(_name_problem(spec.agent_kind, str(name), known))
+    if not asks and spec.adapter_options.get("dangerously_skip_permissions") is False:
+        problems.append(
+            OptionProblem(
+                "dangerously_skip_permissions",
+                f"{spec.agent_kind} never asks before it acts, so it cannot be made to",
+                "use an agent that asks, or --lenient to run it all the same",
+            )
+        )
+    return problems
+
+
+def model_problems(spec: TaskSpec) -> list[OptionProblem]:
+    """A model that no command line can carry as a model."""
+    if spec.model is None:
+        return []
+    if not spec.model.strip():
+        return [OptionProblem("model", "the model is empty")]
+    if spec.model.startswith("-"):
+        return [OptionProblem("model", f"a model does not begin with a dash: {spec.model!r}")]
+    if _CONTROL.search(spec.model):
+        return [OptionProblem("model", f"the model holds a control character: {spec.model!r}")]
+    return []
+
+
+def _value_problems(name: str, value: Any, allowed: Sequence[Any] | None) -> list[OptionProblem]:
+    if allowed is None:
+        if isinstance(value, str) and value:
+            return []
+        return [OptionProblem(name, f"{name} takes a text, not {value!r}", fatal=False)]
+    if any(value is entry or (isinstance(value, str) and value == entry) for entry in allowed):
+        return []
+    listed = ", ".join(_shown(entry) for entry in allowed)
+    kind = "a boolean" if allowed and isinstance(allowed[0], bool) else "one of"
+    said = f"{name} takes {kind}: {listed}; not {_shown(value)}"
+    return [OptionProblem(name, said, _closest_value(value, allowed), name in SAFETY_OPTIONS)]
+
+
+def _closest_value(value: Any, allowed: Sequence[Any]) -> str | None:
+    if not isinstance(value, str):
+        return None
+    plain = value.strip().lower().replace("_", "-").replace(" ", "-")
+    if plain in ("true", "false") and isinstance(allowed[0], bool):
+        return f"without quotes: {plain}"
+    near = difflib.get_close_matches(plain, [str(entry) for entry in allowed], 1, 0.7)
+    return f"did you mean {near[0]!r}?" if near else None
+
+
+def _name_problem(kind: str, name: str, known: Mapping[str, Sequence[Any] | None]) -> OptionProblem:
+    plain = name.strip().lower().replace("-", "_").replace(" ", "_").strip("_")
+    meant = _MISNOMERS.get(plain, plain)
+    if meant not in SAFETY_OPTIONS:
+        near = difflib.get_close_matches(plain, SAFETY_OPTIONS, 1, 0.75)
+        meant = near[0] if near else ""
+    if meant:
+        safe = [entry for entry in SAFETY_OPTIONS if entry in known]
+        if meant in known:
+            return OptionProblem(name, f"no option {name!r}", f"did you mean {meant!r}?")
+        said = f"{kind} takes no option {name!r}"
+        return OptionProblem(name, said, f"its options on safety: {', '.join(safe)}")
+    near = difflib.get_close_matches(plain, [str(entry) for entry in known], 1, 0.6)
+    said = f"{kind} takes no option {name!r}; it is ignored"
+    return OptionProblem(name, said, f"did you mean {near[0]!r}?" if near else None, fatal=False)
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value)

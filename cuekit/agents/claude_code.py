@@ -1,0 +1,141 @@
+"""Anthropic's Claude Code: measured with 2.1.167, 2.1.197 and 2.1.332."""
+
+from cuekit.agents import base
+from cuekit.agents.prompt import render
+from cuekit.agents.quoting import UserText, shell_form
+from cuekit.model.capability import Capabilities
+from cuekit.model.task import Mode, TaskSpec, skips_permissions
+
+KIND = "claude-code"
+COMMAND = "claude"
+VERIFIED = True
+VALUES_FROM = "claude 2.1.167, 2.1.197 and 2.1.332, run"
+INSTALL = "npm install -g @anthropic-ai/claude-code"
+HELP: tuple[tuple[str, ...], ...] = (("--help",),)
+HIDDEN_FLAGS: frozenset[str] = frozenset()
+
+SUBCOMMANDS = base.word_set(
+    "agents auth auto-mode config doctor gateway help install mcp migrate-installer plugin "
+    "plugins project remote-control setup-token ultrareview update upgrade"
+)
+SETTINGS_FILE = "settings.json"
+
+
+def capabilities(mode: Mode) -> Capabilities:
+    """Hooks tell what it does, in the TUI and with `-p` alike."""
+    return base.capabilities_of(KIND, mode, supports_activity=True)
+
+
+def prompt_text(spec: TaskSpec) -> str:
+    """The rendered spec."""
+    return render(spec)
+
+
+def arguments(
+    spec: TaskSpec, context: base.LaunchContext | None = None, *, binary: str | None = None
+) -> tuple[str, ...]:
+    """`claude [permissions] [model] [-p] prompt`."""
+    prompt = prompt_text(spec)
+    return (*_words_before_prompt(spec, context, binary), *_prompt_words(spec, prompt, context))
+
+
+def command_line(
+    spec: TaskSpec, context: base.LaunchContext | None = None, *, binary: str | None = None
+) -> str:
+    """The shell form of the argument vector."""
+    return shell_form(arguments(spec, context, binary=binary))
+
+
+def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
+    """The start of this task.
+
+    `claude -p` without a prompt reads one of any length from standard input; in the TUI a prompt
+    too long for an argument is pasted.
+    """
+    from cuekit.agents.claude_settings import settings
+
+    prompt = prompt_text(spec)
+    words = _words_before_prompt(spec, context, None)
+    files = {}
+    if context.hook_program:
+        files[SETTINGS_FILE] = settings(context.hook_program, bypass=skips_permissions(spec))
+    if base.is_batch(spec):
+        if base.too_long(prompt):
+            return base.Launch(words, stdin="prompt", files=files, prompt_delivery="stdin")
+        argv = (*words, *_prompt_words(spec, prompt, context))
+        return base.Launch(argv, stdin="null", files=files, warnings=_warnings(spec))
+    if base.too_long(prompt):
+        return base.Launch(words, files=files, prompt_delivery="paste")
+    return base.Launch((*words, *_prompt_words(spec, prompt, context)), files=files)
+
+
+def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProblem]:
+    """Strict checks."""
+    return base.check_options(spec, {})
+
+
+def first_prompt_problem(prompt: str, mode: Mode, version: str | None) -> str | None:
+    """Whether claude would act on the first character."""
+    return None
+
+
+def root_problem(spec: TaskSpec) -> str | None:
+    """Claude refuses bypass as root (exit 1) unless it is told that it is in a sandbox."""
+    if not skips_permissions(spec):
+        return None
+    return (
+        "claude refuses to run without asking as root: run as another user, set IS_SANDBOX=1 "
+        "where this machine is a sandbox, or give dangerously_skip_permissions: false"
+    )
+
+
+def emitted_flags() -> frozenset[str]:
+    """Every long flag that the builder can emit."""
+    return frozenset(
+        {
+            "--add-dir",
+            "--dangerously-skip-permissions",
+            "--model",
+            "--permission-mode",
+            "--print",
+            "--settings",
+        }
+    )
+
+
+def _words_before_prompt(
+    spec: TaskSpec, context: base.LaunchContext | None, binary: str | None
+) -> tuple[str, ...]:
+    skips = skips_permissions(spec)
+    return (
+        binary or (context.binary if context else COMMAND),
+        *(("--dangerously-skip-permissions",) if skips else ()),
+        # the user's own settings may name a mode that does not ask; 2.1.332 lists `manual`
+        # in its help, but only `default` works in every version
+        *(("--permission-mode", "default") if context and not skips else ()),
+        *base.model_words(spec, "--model"),
+        *(word for folder in spec.add_dirs for word in ("--add-dir", UserText(folder))),
+        *(_settings_words(context) if context else ()),
+        *(("-p",) if base.is_batch(spec) else ()),
+    )
+
+
+def _settings_words(context: base.LaunchContext) -> tuple[str, ...]:
+    if not context.hook_program:
+        return ()
+    return ("--settings", UserText(f"{context.run_dir}/{SETTINGS_FILE}"))
+
+
+def _prompt_words(
+    spec: TaskSpec, prompt: str, context: base.LaunchContext | None
+) -> tuple[str, ...]:
+    words = base.prompt_words(prompt, SUBCOMMANDS, context)
+    if spec.add_dirs and words[0] != "--":
+        return ("--", *words)  # --add-dir takes every word up to the next option
+    return words
+
+
+def _warnings(spec: TaskSpec) -> tuple[str, ...]:
+    if skips_permissions(spec):
+        return ()
+    return ("claude -p has nobody to ask: in batch what would need approval is refused",)

@@ -1,0 +1,190 @@
+"""OpenAI's codex: measured with 0.133.0, 0.141.0 and 0.171.0."""
+
+from cuekit.agents import base
+from cuekit.agents.codex_hooks import hook_arguments, toml_string
+from cuekit.agents.prompt import render
+from cuekit.agents.quoting import UserText, shell_form
+from cuekit.model.capability import Capabilities
+from cuekit.model.task import Mode, TaskSpec, skips_permissions
+
+KIND = "codex"
+COMMAND = "codex"
+VERIFIED = True
+VALUES_FROM = "codex 0.133.0, 0.141.0 and 0.171.0, run"
+INSTALL = "npm install -g @openai/codex"
+HELP: tuple[tuple[str, ...], ...] = (("--help",), ("exec", "--help"))
+HIDDEN_FLAGS: frozenset[str] = frozenset()
+
+SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
+POLICIES = ("untrusted", "on-failure", "on-request", "never")
+POLICIES_SINCE_0_171 = ("on-request", "never")
+SUBCOMMANDS = base.word_set(
+    "a agents app-server apply archive cloud completion debug delete doctor e exec exec-server "
+    "features fork help login logout mcp mcp-server migrate-nfs-db migrate-rollouts plugin queue "
+    "remote-control resume review sandbox unarchive update"
+)
+"""Words that one of the versions takes for a subcommand, of codex itself or of `codex exec`."""
+
+
+def capabilities(mode: Mode) -> Capabilities:
+    """Hooks tell what it does, in the TUI and in `codex exec` alike."""
+    return base.capabilities_of(KIND, mode, supports_activity=True)
+
+
+def policies(version: str | None) -> tuple[str, ...]:
+    """The values of `-a`: 0.171.0 no longer takes `untrusted` and `on-failure` (exit 2)."""
+    return POLICIES_SINCE_0_171 if base.version_at_least(version, (0, 171)) else POLICIES
+
+
+def prompt_text(spec: TaskSpec) -> str:
+    """The rendered spec."""
+    return render(spec)
+
+
+def arguments(
+    spec: TaskSpec, context: base.LaunchContext | None = None, *, binary: str | None = None
+) -> tuple[str, ...]:
+    """`codex [exec] [permissions] [model] prompt`; `exec` stands before every option."""
+    words = _words_before_prompt(spec, context, binary)
+    return (*words, *base.prompt_words(prompt_text(spec), SUBCOMMANDS, context))
+
+
+def command_line(
+    spec: TaskSpec, context: base.LaunchContext | None = None, *, binary: str | None = None
+) -> str:
+    """The shell form of the argument vector."""
+    return shell_form(arguments(spec, context, binary=binary))
+
+
+def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
+    """The start of this task.
+
+    `codex exec` reads a prompt of any length from standard input when `-` stands in its place;
+    in the TUI a prompt too long for an argument is pasted.
+    """
+    prompt = prompt_text(spec)
+    words = _words_before_prompt(spec, context, None)
+    warnings = _warnings(spec)
+    if not base.is_batch(spec):
+        if base.too_long(prompt):
+            return base.Launch(words, warnings=warnings, prompt_delivery="paste")
+        argv = (*words, *base.prompt_words(prompt, SUBCOMMANDS, context))
+        return base.Launch(argv, warnings=warnings)
+    last_message = _last_message_file(context)
+    if base.too_long(prompt) or prompt == "-":
+        return base.Launch(
+            (*words, "-"),
+            stdin="prompt",
+            warnings=warnings,
+            prompt_delivery="stdin",
+            last_message_file=last_message,
+        )
+    return base.Launch(
+        (*words, *base.prompt_words(prompt, SUBCOMMANDS, context)),
+        stdin="null",  # exec reads an open pipe to its end before it does anything
+        warnings=warnings,
+        last_message_file=last_message,
+    )
+
+
+def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProblem]:
+    """Strict checks, with the approval policies that the installed version takes."""
+    return base.check_options(spec, {"sandbox": SANDBOXES, "ask_for_approval": policies(version)})
+
+
+def first_prompt_problem(prompt: str, mode: Mode, version: str | None) -> str | None:
+    """Whether codex would act on the first character."""
+    return None
+
+
+def root_problem(spec: TaskSpec) -> str | None:
+    """Codex runs as root in every mode."""
+    return None
+
+
+def emitted_flags() -> frozenset[str]:
+    """Every long flag that the builder can emit."""
+    return frozenset(
+        {
+            "--add-dir",
+            "--ask-for-approval",
+            "--config",
+            "--dangerously-bypass-approvals-and-sandbox",
+            "--model",
+            "--no-alt-screen",
+            "--no-daemon",
+            "--output-last-message",
+            "--sandbox",
+            "--skip-git-repo-check",
+        }
+    )
+
+
+def _words_before_prompt(
+    spec: TaskSpec, context: base.LaunchContext | None, binary: str | None
+) -> tuple[str, ...]:
+    command = binary or (context.binary if context else COMMAND)
+    return (
+        command,
+        *(("exec",) if base.is_batch(spec) else ()),
+        *_permission_words(spec, context),
+        *base.model_words(spec, "-m"),
+        *(word for folder in spec.add_dirs for word in ("--add-dir", UserText(folder))),
+        *(_context_words(spec, context) if context else ()),
+    )
+
+
+def _permission_words(spec: TaskSpec, context: base.LaunchContext | None) -> tuple[str, ...]:
+    """One of three exclusive groups: sandbox, approval policy, bypass.
+
+    `codex exec` takes no `-a` and never asks, so in batch the approval axis emits nothing.
+    """
+    batch = base.is_batch(spec)
+    sandbox = base.chosen(spec, "sandbox", SANDBOXES)
+    policy = base.chosen(spec, "ask_for_approval", POLICIES)
+    if sandbox:
+        return ("-s", sandbox) if batch else ("-s", sandbox, "-a", policy or "never")
+    if policy:
+        return () if batch else ("-a", policy)
+    if not skips_permissions(spec):
+        return ()
+    return ("--dangerously-bypass-approvals-and-sandbox",)
+
+
+def _context_words(spec: TaskSpec, context: base.LaunchContext) -> tuple[str, ...]:
+    words: list[str] = []
+    if base.is_batch(spec):
+        if not context.folder_trusted:
+            words.append("--skip-git-repo-check")  # a plain folder is as good a place as any
+        words += ["-o", UserText(_last_message_file(context))]
+    else:
+        # the background server would outlive the pane; older versions ignore the setting
+        words += ["-c", "features.daemon_auto_start=false"]
+        words += [
+            flag for flag in ("--no-daemon", "--no-alt-screen") if flag in context.known_flags
+        ]
+    if context.folder_trusted:
+        words += ["-c", UserText(_trust_setting(context.cwd))]
+    if context.hook_program:
+        hooks = hook_arguments(context.hook_program)
+        words += [word if word == "-c" else UserText(word) for word in hooks]
+    return tuple(words)
+
+
+def _trust_setting(folder: str) -> str:
+    """Trust for one launch; codex writes nothing for it. The dotted form of the key fails."""
+    return f'projects={{{toml_string(folder)}={{trust_level="trusted"}}}}'
+
+
+def _last_message_file(context: base.LaunchContext) -> str:
+    return f"{context.run_dir}/last-message.txt"
+
+
+def _warnings(spec: TaskSpec) -> tuple[str, ...]:
+    if not base.is_batch(spec):
+        return ()
+    if base.chosen(spec, "ask_for_approval", POLICIES):
+        return ("codex exec never asks: ask_for_approval has no effect in batch",)
+    if not skips_permissions(spec) and not base.chosen(spec, "sandbox", SANDBOXES):
+        return ("codex exec never asks: in batch what would need approval is refused",)
+    return ()
