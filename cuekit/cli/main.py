@@ -1,0 +1,137 @@
+"""The command line: its table of commands, and the one place where failures become words."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from cuekit import __version__
+from cuekit.cli import render
+from cuekit.cli.groups import Entry, LazyGroup
+from cuekit.errors import CuekitError, InvalidInput
+
+INTERRUPTED = 130
+OUTPUT_CLOSED = 141
+"""What a shell shows for a program that SIGPIPE ended: the reader of the output went away."""
+
+COMMANDS = {
+    "task": Entry("cuekit.cli.task", "group", "Start, watch, steer and end tasks."),
+    "completion": Entry("cuekit.cli.completion_command", "group", "Completion for your shell."),
+}
+
+
+class _OutputClosed(Exception):
+    """The reader of standard output is gone."""
+
+
+class _Root(LazyGroup):
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise _OutputClosed from None
+
+
+def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        render.say(f"cuekit {__version__}")
+        ctx.exit()
+
+
+root = _Root(
+    "cuekit",
+    COMMANDS,
+    help="Hand a task to a coding agent in a tmux pane of its own, and stay in command of it.",
+    examples=(
+        'cuekit task submit --agent-kind codex "write the tests that are missing"',
+        "cuekit task list",
+        'cuekit task steer @last "use pytest, not unittest"',
+        "cuekit task wait @last && cuekit task result @last",
+    ),
+    params=[
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            expose_value=False,
+            is_eager=True,
+            callback=_print_version,
+            help="Show the version and exit.",
+        )
+    ],
+)
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; its exit status.
+
+    0 done, 1 failed, 2 wrong usage, 3 not found, 4 not possible in this state, 5 timed out,
+    6 a task that was waited for ended other than completed, 130 interrupted.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    fmt = "json" if _wants_json(arguments) else "text"
+    try:
+        status = root.main(arguments, prog_name="cuekit", standalone_mode=False)
+        sys.stdout.flush()
+    except _OutputClosed:
+        return _output_closed()
+    except BrokenPipeError:
+        return _output_closed()
+    except SystemExit as stopped:  # click's own: completion, or a closed pipe while it prints help
+        return stopped.code if isinstance(stopped.code, int) else 0
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except Exception as error:  # the boundary: nothing gets past it as a traceback
+        failure = _failure(error)
+        with contextlib.suppress(BrokenPipeError, ValueError):  # ValueError: stream closed
+            render.show_error(failure, fmt)
+        return failure.exit_status
+    return status if isinstance(status, int) else 0
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    """Whether the caller asked for JSON, told even where the command line is wrong elsewhere."""
+    before = list(arguments)
+    if "--" in before:
+        before = before[: before.index("--")]
+    pairs = zip(before, [*before[1:], ""], strict=True)
+    return any(
+        word == "--format=json" or (word == "--format" and after == "json") for word, after in pairs
+    )
+
+
+def _failure(error: Exception) -> CuekitError:
+    if isinstance(error, CuekitError):
+        return error
+    if isinstance(error, click.ClickException):
+        return _usage_failure(error)
+    sqlite = sys.modules.get("sqlite3")
+    if sqlite is not None and isinstance(error, sqlite.Error):
+        return _store_failure(error)
+    from cuekit.cli.crash import internal_failure
+
+    return internal_failure(error, os.environ)
+
+
+def _usage_failure(error: click.ClickException) -> CuekitError:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "cuekit"
+    message = error.format_message()
+    message = message[:1].lower() + message[1:]
+    return InvalidInput(message.rstrip("."), code="usage", hint=f"{path} --help")
+
+
+def _store_failure(error: Exception) -> CuekitError:
+    from cuekit.service.lookup import store_failure
+
+    return store_failure(error, os.environ)
+
+
+def _output_closed() -> int:
+    """Say nothing more, also not when the interpreter flushes what it still holds."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
+    return OUTPUT_CLOSED

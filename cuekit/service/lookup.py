@@ -1,0 +1,141 @@
+"""Finding the store, the project and the task that a caller means."""
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from cuekit.errors import CuekitError, InvalidInput, NotFound
+from cuekit.paths import Home, home_from
+from cuekit.service import settle
+from cuekit.store import db as store
+from cuekit.store import tasks
+from cuekit.store.tasks import Task
+
+LAST = "@last"
+SHORTEST_PREFIX = 4
+_PREFIX = re.compile(r"t_[a-z0-9]{0,8}\Z")
+
+
+@contextmanager
+def settled_store(environ: Mapping[str, str]) -> Iterator[tuple[Home, sqlite3.Connection]]:
+    """The home folder and its store, after every task that ended unseen was settled.
+
+    Raises CuekitError as `home_from` and `open_store` do.
+    """
+    home = home_from(environ)
+    with store.opened(home) as db:
+        settle.reconcile(home, db, environ)
+        yield home, db
+
+
+def current_folder() -> str:
+    """The folder that the caller stands in. Raises InvalidInput (`no_cwd`) when it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        raise InvalidInput(
+            "the folder that you are in is not there any more", code="no_cwd", hint="cd to another"
+        ) from None
+
+
+def project_root(cwd: str) -> str:
+    """The folder of the project that a folder belongs to: the nearest one above with a `.git`.
+
+    Without one it is the folder itself. Symbolic links are resolved.
+    """
+    folder = os.path.realpath(cwd)
+    above = folder
+    while True:
+        if os.path.lexists(os.path.join(above, ".git")):
+            return above
+        parent = os.path.dirname(above)
+        if parent == above:
+            return folder
+        above = parent
+
+
+def session_of(root: str) -> str:
+    """The session that the tasks of a project belong to, when none was named."""
+    import hashlib
+
+    return "s_" + hashlib.sha256(os.fsencode(root)).hexdigest()[:8]
+
+
+def session_here() -> str:
+    """The session of the project that the caller stands in."""
+    return session_of(project_root(current_folder()))
+
+
+def resolve(db: sqlite3.Connection, ref: str, session_id: str) -> Task:
+    """The task that an id, a unique prefix of four letters or more, or `@last` names.
+
+    Raises NotFound (`task_not_found`) and InvalidInput (`ambiguous_id`, `short_prefix`).
+    """
+    if ref == LAST:
+        newest = tasks.newest_of_session(db, session_id)
+        if newest is None:
+            raise NotFound("this project has no task yet", hint="cuekit task list --all")
+        return newest
+    if not _PREFIX.match(ref):
+        raise _unknown(ref)
+    if len(ref) < SHORTEST_PREFIX:
+        raise InvalidInput(
+            f"{ref!r} is too short: give {SHORTEST_PREFIX} characters or more of the id",
+            code="short_prefix",
+            hint="cuekit task list --all",
+        )
+    exact = tasks.get(db, ref)
+    if exact is not None:
+        return exact
+    found = tasks.with_prefix(db, ref)
+    if not found:
+        raise _unknown(ref)
+    if len(found) > 1:
+        ids = [task.task_id for task in found]
+        raise InvalidInput(
+            f"{ref!r} fits more than one task: {', '.join(ids)}",
+            code="ambiguous_id",
+            hint="give more of the id",
+            details={"candidates": ids},
+        )
+    return found[0]
+
+
+def resolve_all(db: sqlite3.Connection, refs: Sequence[str]) -> list[Task]:
+    """The tasks that several references name, each once, in the order given."""
+    session_id = session_here() if LAST in refs else ""
+    found = {task.task_id: task for task in (resolve(db, ref, session_id) for ref in refs)}
+    return list(found.values())
+
+
+def resolve_one(db: sqlite3.Connection, ref: str) -> Task:
+    """The task that one reference names, `@last` being the newest of the caller's project."""
+    return resolve_all(db, [ref])[0]
+
+
+def _unknown(ref: str) -> NotFound:
+    return NotFound(
+        f"no task has the id {ref!r}", hint="cuekit task list --all", details={"task": ref}
+    )
+
+
+def store_failure(error: Exception, environ: Mapping[str, str]) -> CuekitError:
+    """What a user is told of an SQLite error in the middle of a command; names the file."""
+    path = home_from(environ).database
+    words = str(error)
+    if "locked" in words or "busy" in words:
+        return CuekitError(
+            f"the store {path} is in use by another process",
+            code="store_busy",
+            hint="try again",
+            retryable=True,
+            details={"path": path},
+        )
+    return CuekitError(
+        f"the store {path} cannot be used: {words}",
+        code="store_broken",
+        hint=f"look at {path}; cuekit leaves it as it is. CUEKIT_HOME names another folder",
+        details={"path": path},
+    )

@@ -1,0 +1,16 @@
+"""`task status`: what is known of some tasks now."""
+
+from collections.abc import Mapping, Sequence
+
+from cuekit.service import lookup
+from cuekit.service.views import Json, Panes, status_view
+
+
+def status(refs: Sequence[str], environ: Mapping[str, str]) -> list[Json]:
+    """The status view of each task that is named, in that order.
+
+    Raises NotFound and InvalidInput as `lookup.resolve` does.
+    """
+    with lookup.settled_store(environ) as (_, db):
+        panes = Panes(environ)
+        return [status_view(task, environ, panes) for task in lookup.resolve_all(db, refs)]

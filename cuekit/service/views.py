@@ -1,0 +1,156 @@
+"""A task as programs see it: the JSON objects that the commands print."""
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from cuekit.errors import CuekitError, InvalidInput
+from cuekit.model.activity import Activity
+from cuekit.model.capability import Capabilities
+from cuekit.model.lifecycle import Status
+from cuekit.model.task import Mode, tmux_session_name
+from cuekit.model.times import rfc3339
+from cuekit.store.tasks import Task
+
+Json = dict[str, Any]
+
+
+class Panes:
+    """Which sessions there are, asked of each tmux server once and only when it matters."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._sessions: dict[str, frozenset[str] | None] = {}
+
+    def there(self, task: Task) -> bool | None:
+        """Whether the task's tmux session is there; None when its server does not answer."""
+        if task.socket_path is None:
+            return False
+        if task.socket_path not in self._sessions:
+            self._sessions[task.socket_path] = self._ask(task.socket_path)
+        sessions = self._sessions[task.socket_path]
+        return None if sessions is None else tmux_session_name(task.task_id) in sessions
+
+    def _ask(self, socket_path: str) -> frozenset[str] | None:
+        from cuekit.panes.base import TmuxGone
+        from cuekit.panes.tmux import Tmux
+
+        try:
+            panes = Tmux(socket_path, environ=self._environ).panes()
+        except TmuxGone:
+            return frozenset()
+        except CuekitError:
+            return None
+        return frozenset(pane.session for pane in panes)
+
+
+def capabilities_of(agent_kind: str, mode: str) -> Capabilities | None:
+    """What the agent can do in that mode; None for a kind that this cuekit does not know."""
+    from cuekit.agents import registry
+
+    try:
+        agent = registry.get(agent_kind)
+    except InvalidInput:
+        return None
+    found: Capabilities = agent.capabilities(Mode(mode))
+    return found
+
+
+def attach_hint(task: Task, environ: Mapping[str, str]) -> str | None:
+    """The command that shows the task's pane; the socket is named only if it is not tmux's own."""
+    if task.socket_path is None:
+        return None
+    from cuekit.panes.tmux import default_socket
+
+    session = tmux_session_name(task.task_id)
+    plain = {name: value for name, value in environ.items() if name != "CUEKIT_TMUX_SOCKET"}
+    if task.socket_path == default_socket(plain):
+        return f"tmux attach-session -t {session}"
+    return f"tmux -S {shlex.quote(task.socket_path)} attach-session -t {session}"
+
+
+def transcript_path(task: Task) -> str:
+    """Where the bytes of the task's pane are."""
+    return f"{task.task_dir}/transcript.txt"
+
+
+def status_view(task: Task, environ: Mapping[str, str], panes: Panes | None = None) -> Json:
+    """The object of `task status`, `wait`, `cancel` and `finish`; unknown values are null."""
+    pane_there = (panes or Panes(environ)).there(task)
+    able = capabilities_of(task.agent_kind, task.mode)
+    running = task.status in (Status.RUNNING, Status.INPUT_REQUIRED)
+    may_attach = pane_there if able is None or able.supports_attach else False
+    return {
+        "task_id": task.task_id,
+        "agent_kind": task.agent_kind,
+        "model": task.model,
+        "mode": task.mode,
+        "status": str(task.status),
+        "activity": task.activity,
+        "activity_since": time_or_null(task.activity_since),
+        "activity_source": task.activity_source,
+        "activity_detail": task.activity_detail,
+        "turn": task.turn,
+        "last_turn": task.last_turn,
+        "summary": task.summary,
+        "cwd": task.cwd,
+        "session_id": task.session_id,
+        "name": task.name,
+        "labels": task.labels,
+        "created_at": time_or_null(task.created_at),
+        "started_at": time_or_null(task.started_at),
+        "completed_at": time_or_null(task.completed_at),
+        "exit_code": task.exit_code,
+        "exit_signal": task.exit_signal,
+        "supports_steering": bool(running and able and able.supports_steering),
+        "supports_attach": may_attach,
+        "supports_approvals": bool(able and able.supports_approvals),
+        "attach_hint": attach_hint(task, environ) if may_attach is not False else None,
+        "transcript_path": transcript_path(task),
+        "pending_approvals": [],
+        "warnings": task.warnings,
+        "error": error_view(task),
+    }
+
+
+def error_view(task: Task) -> Json | None:
+    """What went wrong: with the task if it has ended, else with its last turn."""
+    if task.error is not None:
+        empty: Json = {
+            "code": "failed",
+            "message": "",
+            "hint": None,
+            "retryable": False,
+            "details": {},
+        }
+        return empty | task.error
+    idle = not task.ended and task.activity == Activity.IDLE
+    if idle and task.last_turn == "failed":
+        return CuekitError(
+            task.turn_error or "the agent's last turn failed",
+            code="turn_failed",
+            hint=f"cuekit task steer {task.task_id} MESSAGE goes on with it",
+            retryable=True,
+            details={"turn": task.turn},
+        ).as_json()
+    return None
+
+
+def submit_view(task: Task, environ: Mapping[str, str], defaults_applied: Json) -> Json:
+    """The object of `task submit`."""
+    return {
+        "task_id": task.task_id,
+        "agent_kind": task.agent_kind,
+        "mode": task.mode,
+        "status": str(task.status),
+        "attach_hint": attach_hint(task, environ),
+        "transcript_path": transcript_path(task),
+        "task_dir": task.task_dir,
+        "warnings": task.warnings,
+        "defaults_applied": defaults_applied,
+    }
+
+
+def time_or_null(seconds: float | None) -> str | None:
+    """A Unix time as RFC 3339, or null."""
+    return None if seconds is None else rfc3339(seconds)
