@@ -1,4 +1,4 @@
-"""A task's events.jsonl: one JSON object a line, numbered from 1, appended under the file's lock."""
+"""A task's events.jsonl: a JSON object a line, numbered from 1, appended under the file's lock."""
 
 import fcntl
 import json
