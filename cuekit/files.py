@@ -2,7 +2,6 @@
 
 import errno
 import fcntl
-import json
 import os
 import time
 from collections.abc import Iterator
@@ -45,11 +44,15 @@ def replace_file(path: str, data: bytes, mode: int = PRIVATE_FILE) -> None:
 
 def replace_json(path: str, value: Any) -> None:
     """Write a JSON file whole, for the user alone."""
+    import json  # not at the top: many commands lock files, few read JSON
+
     replace_file(path, json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogateescape"))
 
 
 def read_json(path: str) -> Any:
     """The content of a JSON file, or None when it is missing, unreadable or broken."""
+    import json
+
     try:
         with open(path, "rb") as file:
             return json.loads(file.read().decode("utf-8", "surrogateescape"))

@@ -3,8 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cuekit.errors import CuekitError, InvalidInput
 from cuekit.model.lifecycle import Status
@@ -21,8 +20,7 @@ LARGEST_PAGE = 1000
 COMPLETIONS = 30
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """Some rows of the list, and the cursor to go on from (None: that is all)."""
 
     rows: list[Row]

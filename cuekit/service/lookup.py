@@ -5,13 +5,16 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from zlib import crc32
 
 from cuekit.errors import CuekitError, InvalidInput, NotFound
 from cuekit.paths import Home, home_from
-from cuekit.service import settle
 from cuekit.store import db as store
-from cuekit.store import tasks
-from cuekit.store.tasks import Task
+from cuekit.store import listing
+
+if TYPE_CHECKING:
+    from cuekit.store.tasks import Task
 
 LAST = "@last"
 SHORTEST_PREFIX = 4
@@ -26,7 +29,10 @@ def settled_store(environ: Mapping[str, str]) -> Iterator[tuple[Home, sqlite3.Co
     """
     home = home_from(environ)
     with store.opened(home) as db:
-        settle.reconcile(home, db, environ)
+        if listing.any_active(db):  # the rest need no look, nor the modules that look
+            from cuekit.service import settle
+
+            settle.reconcile(home, db, environ)
         yield home, db
 
 
@@ -58,9 +64,7 @@ def project_root(cwd: str) -> str:
 
 def session_of(root: str) -> str:
     """The session that the tasks of a project belong to, when none was named."""
-    import hashlib
-
-    return "s_" + hashlib.sha256(os.fsencode(root)).hexdigest()[:8]
+    return f"s_{crc32(os.fsencode(root)):08x}"  # hashlib costs 3 ms and no secret is at stake
 
 
 def session_here() -> str:
@@ -68,11 +72,13 @@ def session_here() -> str:
     return session_of(project_root(current_folder()))
 
 
-def resolve(db: sqlite3.Connection, ref: str, session_id: str) -> Task:
+def resolve(db: sqlite3.Connection, ref: str, session_id: str) -> "Task":
     """The task that an id, a unique prefix of four letters or more, or `@last` names.
 
     Raises NotFound (`task_not_found`) and InvalidInput (`ambiguous_id`, `short_prefix`).
     """
+    from cuekit.store import tasks
+
     if ref == LAST:
         newest = tasks.newest_of_session(db, session_id)
         if newest is None:
@@ -103,14 +109,14 @@ def resolve(db: sqlite3.Connection, ref: str, session_id: str) -> Task:
     return found[0]
 
 
-def resolve_all(db: sqlite3.Connection, refs: Sequence[str]) -> list[Task]:
+def resolve_all(db: sqlite3.Connection, refs: Sequence[str]) -> "list[Task]":
     """The tasks that several references name, each once, in the order given."""
     session_id = session_here() if LAST in refs else ""
     found = {task.task_id: task for task in (resolve(db, ref, session_id) for ref in refs)}
     return list(found.values())
 
 
-def resolve_one(db: sqlite3.Connection, ref: str) -> Task:
+def resolve_one(db: sqlite3.Connection, ref: str) -> "Task":
     """The task that one reference names, `@last` being the newest of the caller's project."""
     return resolve_all(db, [ref])[0]
 
