@@ -18,6 +18,7 @@ import shlex
 import subprocess
 import sys
 import sysconfig
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from tests.support import agent_home, processes
 from tests.support.agent_versions import ROOT, AgentVersion
 from tests.support.model_server import ModelServer
 from tests.support.tmux import TmuxServer
+from tests.support.wait import wait_until
 
 MARK = "CUEKIT_TEST_MARK"
 """Environment variable that every process of one test's agent inherits."""
@@ -80,6 +82,15 @@ class RealAgent:
         command = shlex.join([self.name, *flags, *args])
         size = ["-x", "110", "-y", "36", "-c", str(self.project)]
         return self.tmux.run("new-session", "-d", *size, "-P", "-F", "#{pane_id}", command)
+
+    def type_in_tui(self, pane: str, text: str) -> None:
+        """Paste `text` into the TUI as a person would, and press Enter once it is to be seen."""
+        self.tmux.paste(pane, text)
+        last = text.splitlines()[-1].strip()
+        wait_until(lambda: last in self.tmux.screen(pane), what=lambda: self.tmux.screen(pane))
+        # The composers take an Enter within some 60 ms of a paste as part of it, unseen.
+        time.sleep(0.3)
+        self.tmux.key(pane, "Enter")
 
     def cuekit_result(
         self, *args: str, timeout: float = 60, stdin: str | None = None, **changes: str

@@ -39,12 +39,12 @@ class TmuxServer:
             base.pop(inherited, None)
         self.env = {**base, "TMUX_TMPDIR": str(self.folder)}
 
-    def try_run(self, *args: str) -> subprocess.CompletedProcess[str]:
+    def try_run(self, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Run one tmux command on this server; the caller judges its status."""
         return subprocess.run(
             ["tmux", "-S", str(self.socket), "-f", "/dev/null", *args],
             env=self.env,
-            stdin=subprocess.DEVNULL,
+            input=stdin,
             capture_output=True,
             encoding="utf-8",
             errors="backslashreplace",
@@ -52,15 +52,24 @@ class TmuxServer:
             check=False,
         )
 
-    def run(self, *args: str) -> str:
+    def run(self, *args: str, stdin: str = "") -> str:
         """Run one tmux command that must succeed; return its output without the last newline."""
-        done = self.try_run(*args)
+        done = self.try_run(*args, stdin=stdin)
         assert done.returncode == 0, f"tmux {' '.join(args)}: {done.stderr.strip()}"
         return done.stdout.removesuffix("\n")
 
     def screen(self, target: str) -> str:
         """The text that the pane shows now."""
         return self.run("capture-pane", "-p", "-t", target)
+
+    def paste(self, target: str, text: str) -> None:
+        """Paste `text` as one bracketed paste, without an Enter."""
+        self.run("load-buffer", "-b", "scripted", "-", stdin=text)
+        self.run("paste-buffer", "-p", "-r", "-d", "-b", "scripted", "-t", target)
+
+    def key(self, target: str, *names: str) -> None:
+        """Press keys by their tmux names."""
+        self.run("send-keys", "-t", target, *names)
 
     def value(self, target: str, fmt: str) -> str:
         """A tmux format such as `#{pane_title}` for one pane."""

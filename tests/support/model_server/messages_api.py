@@ -6,10 +6,11 @@ Events and block shapes as Claude Code 2.1.167, 2.1.197 and 2.1.332 accept them.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .script import Call, Fail, Reply, Say, Shell, Step, Think, gaps, pieces
+from .script import Call, Fail, Reply, Say, Shell, Step, Think, gaps, pieces, reply_of
 
 Event = dict[str, Any]
 Body = Mapping[str, Any]
@@ -23,6 +24,18 @@ USAGE: Mapping[str, int] = {
 
 CONTEXT_OPENINGS = ("<system-reminder>",)
 """How the text blocks begin that claude itself adds to the user's messages."""
+
+
+MID_TURN = re.compile(
+    r"The user sent a new message while you were working:\n(.*)\n\n"
+    r"(?:IMPORTANT: After completing your current task, you MUST address|"
+    r"This is how Claude Code surfaces messages)[^\n]*",
+    re.DOTALL,
+)
+"""What claude puts around a message that it hands over within a running turn: the first wording
+in 2.1.167 and 2.1.197 (in a message of role system), the second in 2.1.332 (of role user)."""
+
+SIDE_REPLY = reply_of("Scripted title")
 
 
 def is_side(body: Body) -> bool:
@@ -49,13 +62,16 @@ def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _texts(messages: list[Mapping[str, Any]]) -> list[str]:
-    return [
-        block["text"]
-        for message in messages
-        if message.get("role") == "user"
-        for block in _blocks(message)
-        if block.get("type") == "text" and not block["text"].startswith(CONTEXT_OPENINGS)
-    ]
+    found = []
+    for message in messages:
+        for block in _blocks(message):
+            if block.get("type") != "text":
+                continue
+            if mid_turn := MID_TURN.fullmatch(block["text"].strip("\n")):
+                found.append(mid_turn[1])
+            elif message.get("role") == "user" and not block["text"].startswith(CONTEXT_OPENINGS):
+                found.append(block["text"])
+    return found
 
 
 def user_messages(body: Body) -> list[str]:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
-from .script import Call, Fail, Reply, Say, Shell, Step, Think, gaps, pieces
+from .script import Call, Fail, Reply, Say, Shell, Step, Think, gaps, pieces, reply_of
 
 Event = dict[str, Any]
 Body = Mapping[str, Any]
@@ -35,9 +35,14 @@ CONTEXT_OPENINGS = (
 """How the user items begin that codex itself adds to the conversation."""
 
 
+SIDE_REPLY = reply_of(json.dumps({"title": "Scripted title"}))
+
+
 def is_side(body: Body) -> bool:
-    """True for requests that are not a turn: the thread title of 0.171 offers no tools."""
-    return not body.get("tools")
+    """True for requests that are not a turn: 0.171 asks for a title, as JSON with that key."""
+    output_format = (body.get("text") or {}).get("format") or {}
+    properties = (output_format.get("schema") or {}).get("properties") or {}
+    return list(properties) == ["title"] or not body.get("tools")
 
 
 def _items(body: Body) -> list[Mapping[str, Any]]:

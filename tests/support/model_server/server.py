@@ -24,8 +24,6 @@ from .script import Drop, Gate, HttpError, Pause, Reply, Script, Step, reply_of
 KEPT_HEADERS = ("user-agent", "content-encoding", "x-stainless-retry-count")
 """The only headers that are recorded: never one that carries a key."""
 
-SIDE_REPLY = reply_of("Scripted title")
-
 
 class ClientGone(Exception):
     """The agent closed its connection before the reply was over."""
@@ -46,7 +44,8 @@ class Request:
     at: float
     answered_by: str = ""
     outcome: str = "open"
-    """open, sent, dropped, client closed, or the HTTP status of an error."""
+    """open, sent, dropped, client closed, or the HTTP status of an error. codex 0.133 and 0.141
+    do not hang up when a person interrupts them: they read the rest and throw it away."""
 
     @property
     def protocol(self) -> ModuleType:
@@ -218,6 +217,13 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128
 
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection; one that was set to be cut, without the orderly good-bye."""
+        if request.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER):
+            self.close_request(request)
+        else:
+            super().shutdown_request(request)
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that goes away in the middle is daily business, not a fault to print."""
 
@@ -269,7 +275,7 @@ class _Handler(BaseHTTPRequestHandler):
         kind = "side" if protocol.is_side(body) else "turn"
         request = self.model.record(self, kind, api, body)
         if kind == "side":
-            request.answered_by, reply = "side", SIDE_REPLY
+            request.answered_by, reply = "side", protocol.SIDE_REPLY
         else:
             newest = "\n".join([*request.newest_user_messages, *request.tool_results])
             request.answered_by, reply = self.model.script.choose(newest)
@@ -315,7 +321,6 @@ class _Handler(BaseHTTPRequestHandler):
         request.outcome = "dropped"
         self.close_connection = True
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.connection.shutdown(socket.SHUT_RD)
 
     def _stream(self, request: Request, events: Any) -> None:
         self.close_connection = True
