@@ -1,7 +1,6 @@
 """A task: what is asked of one child agent, and how it is to be run."""
 
 import re
-import secrets
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -53,6 +52,8 @@ def skips_permissions(spec: TaskSpec) -> bool:
 
 def new_task_id() -> str:
     """A short random id, safe as a file name and as a tmux name."""
+    import secrets  # costs 4 ms, and most commands make no id
+
     return "t_" + "".join(secrets.choice(ID_LETTERS) for _ in range(8))
 
 

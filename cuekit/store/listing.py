@@ -1,7 +1,7 @@
 """The list of tasks: a few columns of each, active ones first, page by page.
 
-Its rows leave out the wide columns and are tuples, which cost a fraction of what a dataclass costs to
-define; its queries follow an index and stop at the end of the page.
+Its rows leave out the wide columns and are tuples, which cost less to define than dataclasses;
+its queries follow an index and stop at the end of the page.
 """
 
 import sqlite3
