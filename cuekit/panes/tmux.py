@@ -66,6 +66,11 @@ class Tmux:
         self._binary = find_tmux(environ)
         self._limit_s = limit_s
 
+    @property
+    def binary(self) -> str:
+        """The absolute path of the tmux program."""
+        return self._binary
+
     def socket(self) -> str:
         """The real path of the server's socket."""
         return os.path.realpath(self._socket)

@@ -1,0 +1,295 @@
+"""The making of a task, step by step; each step may be the last one, and nothing is then lost."""
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from cuekit import faults, files
+from cuekit.agents.base import Launch, LaunchContext
+from cuekit.errors import CuekitError
+from cuekit.launch import notify, processes, script, settlement
+from cuekit.launch import plan as plans
+from cuekit.launch.environment import child_environment
+from cuekit.launch.plan import LaunchPlan, encode_environment
+from cuekit.model.lifecycle import Status
+from cuekit.model.task import new_task_id, run_mode, tmux_session_name
+from cuekit.paths import Home, task_folder
+from cuekit.store import tasks
+from cuekit.store.tasks import Task
+
+if TYPE_CHECKING:
+    from cuekit.panes.tmux import Tmux
+    from cuekit.service.submit import Resolved
+
+START_SECONDS = 20.0
+PROMPT_FILE = "prompt.md"
+LAUNCH_FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "launch")
+SUPERVISOR = os.path.join(LAUNCH_FOLDER, "supervisor.py")
+WRITER = os.path.join(LAUNCH_FOLDER, "transcript_writer.py")
+
+
+def dry_run_view(resolved: "Resolved", environ: Mapping[str, str]) -> dict[str, Any]:
+    """What would be started, and what the defaults did; makes nothing."""
+    context = _context(resolved, "t_dryrun00", "RUN_FOLDER", "TASK_FOLDER", hooks=False)
+    launch = resolved.agent.launch(resolved.spec, context)
+    return {
+        "dry_run": True,
+        "agent_kind": resolved.spec.agent_kind,
+        "mode": str(run_mode(resolved.spec)),
+        "cwd": resolved.cwd,
+        "command_line": resolved.agent.command_line(resolved.spec, context),
+        "prompt_delivery": launch.prompt_delivery,
+        "prompt": resolved.prompt,
+        "warnings": [*resolved.warnings, *launch.warnings],
+        "defaults_applied": dict(resolved.defaults),
+    }
+
+
+def launch(
+    resolved: "Resolved",
+    extra: Mapping[str, Any],
+    home: Home,
+    db: sqlite3.Connection,
+    environ: Mapping[str, str],
+) -> Task:
+    """Make the task and start it; the task as it is once its child runs (or has ended).
+
+    Raises CuekitError when it cannot be started; then nothing of it is left.
+    """
+    tmux = _multiplexer(resolved, environ)
+    task_id = new_task_id()
+    run_dir = home.run(task_id)
+    task_dir, warning = _choose_task_folder(resolved.cwd, task_id, home)
+    context = _context(resolved, task_id, run_dir, task_dir, hooks=True)
+    started = resolved.agent.launch(resolved.spec, context)
+    warnings = [*resolved.warnings, *started.warnings, *([warning] if warning else [])]
+    argv = [resolved.binary.path, *resolved.binary.arguments, *started.argv[1:]]
+    files.make_private_folder(home.runs)
+    row = {
+        "task_id": task_id,
+        "agent_kind": resolved.spec.agent_kind,
+        "model": resolved.spec.model,
+        "mode": run_mode(resolved.spec),
+        "cwd": resolved.cwd,
+        "task_dir": task_dir,
+        "spec": asdict(resolved.spec),
+        "argv": _shown(argv, resolved.prompt),
+        "binary_version": resolved.probe.version,
+        "warnings": warnings,
+        "timeout_s": resolved.spec.timeout_s,
+        "socket_path": tmux.socket(),
+        "submitter": processes.identity(os.getpid()),
+        **extra,
+    }
+    tasks.insert(db, row)
+    faults.point("submit.row_written")
+    try:
+        settlement.prepare_run_folder(run_dir)
+        faults.point("submit.run_folder_made")
+        _make_task_folder(task_dir)
+        faults.point("submit.task_folder_made")
+        plan = _plan(resolved, started, argv, context, home, tmux, bool(extra.get("keep")))
+        _write_files(plan, resolved, started, environ)
+        faults.point("submit.files_written")
+        _start_session(tmux, plan, resolved)
+    except BaseException as error:
+        _take_back(db, tmux, task_id, run_dir, task_dir)
+        if isinstance(error, OSError):
+            raise CuekitError(
+                f"the task's files cannot be made: {error.strerror}: {error.filename}",
+                code="cannot_write",
+                hint="make room, or correct the folder's permissions",
+            ) from None
+        raise
+    return _await_start(db, task_id, run_dir, tmux)
+
+
+def _multiplexer(resolved: "Resolved", environ: Mapping[str, str]) -> "Tmux":
+    from cuekit.panes.tmux import Tmux, default_socket, named_socket
+
+    settings = resolved.effective.multiplexer
+    if settings.socket_path:
+        socket = settings.socket_path
+    elif settings.socket_name:
+        socket = named_socket(settings.socket_name, environ)
+    else:
+        socket = default_socket(environ)
+    return Tmux(socket, environ=environ)
+
+
+def _context(
+    resolved: "Resolved", task_id: str, run_dir: str, task_dir: str, *, hooks: bool
+) -> LaunchContext:
+    return LaunchContext(
+        binary=resolved.binary.path,
+        version=resolved.probe.version,
+        known_flags=resolved.probe.flags,
+        task_id=task_id,
+        run_dir=run_dir,
+        task_dir=task_dir,
+        cwd=resolved.cwd,
+        prompt_file=os.path.join(task_dir, PROMPT_FILE),
+        folder_trusted=resolved.trusted,
+        hook_program=os.path.join(run_dir, plans.HOOK) if hooks else None,
+    )
+
+
+def _choose_task_folder(cwd: str, task_id: str, home: Home) -> tuple[str, str | None]:
+    """The task's folder, and a warning when it cannot be below the working directory."""
+    wanted = task_folder(cwd, task_id)
+    for folder in (os.path.dirname(os.path.dirname(wanted)), os.path.dirname(wanted)):
+        if os.path.islink(folder) or (os.path.lexists(folder) and not os.path.isdir(folder)):
+            why = f"{folder} is not a folder of its own"
+            break
+    else:
+        nearest = os.path.dirname(wanted)
+        while not os.path.isdir(nearest):
+            nearest = os.path.dirname(nearest)
+        if os.access(nearest, os.W_OK | os.X_OK) and _may_make(nearest):
+            return wanted, None
+        why = f"{cwd} cannot be written"
+    fallback = os.path.join(home.tasks, task_id)
+    return fallback, f"{why}: the task's files are in {fallback}"
+
+
+def _may_make(folder: str) -> bool:
+    """Whether the file system takes writes (access() says yes to root on a read-only one)."""
+    return not os.statvfs(folder).f_flag & os.ST_RDONLY
+
+
+def _make_task_folder(task_dir: str) -> None:
+    parent = os.path.dirname(task_dir)
+    files.make_private_folder(parent)
+    ignore = os.path.join(parent, ".gitignore")
+    with contextlib.suppress(FileExistsError):
+        descriptor = os.open(ignore, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(b"*\n")
+    os.mkdir(task_dir, 0o700)
+
+
+def _plan(
+    resolved: "Resolved",
+    started: Launch,
+    argv: list[str],
+    context: LaunchContext,
+    home: Home,
+    tmux: "Tmux",
+    keep: bool,
+) -> LaunchPlan:
+    task_id = context.task_id
+    mode = run_mode(resolved.spec)
+    first_prompt: list[str] = []
+    if started.prompt_delivery == "paste":
+        first_prompt = [sys.executable, "-m", "cuekit", "type-first-prompt", task_id]
+    return LaunchPlan(
+        task_id=task_id,
+        agent_kind=resolved.spec.agent_kind,
+        mode=mode,
+        argv=argv,
+        cwd=resolved.cwd,
+        task_dir=context.task_dir,
+        run_dir=context.run_dir,
+        home=home.root,
+        stdin=context.prompt_file if started.stdin == "prompt" else started.stdin,
+        timeout_s=resolved.spec.timeout_s,
+        keep=keep,
+        tmux=tmux.binary,
+        socket_path=tmux.socket(),
+        session=tmux_session_name(task_id),
+        expects_evidence=resolved.agent.capabilities(mode).supports_activity,
+        last_message_file=started.last_message_file,
+        first_prompt=first_prompt,
+    )
+
+
+def _write_files(
+    plan: LaunchPlan, resolved: "Resolved", started: Launch, environ: Mapping[str, str]
+) -> None:
+    run, python = plan.run_dir, sys.executable
+    prompt = resolved.prompt.encode("utf-8")
+    files.replace_file(os.path.join(plan.task_dir, PROMPT_FILE), prompt)
+    for name, content in started.files.items():
+        files.replace_file(os.path.join(run, name), content.encode("utf-8"))
+    added = {**started.environment, "CUEKIT_TASK_ID": plan.task_id, "CUEKIT_HOME": plan.home}
+    environment = child_environment(environ, added, plan.cwd)
+    files.replace_file(os.path.join(run, plans.ENVIRONMENT), encode_environment(environment))
+    died = script.pane_died_script(
+        python, SUPERVISOR, run, plan.tmux, plan.socket_path, plan.session
+    )
+    for name, text in (
+        ("launch.sh", script.launch_script(python, SUPERVISOR, run)),
+        ("writer.sh", script.writer_script(python, WRITER, run)),
+        ("pane-died.sh", died),
+        (plans.HOOK, script.HOOK),
+    ):
+        files.replace_file(os.path.join(run, name), os.fsencode(text), 0o700)
+    plan.write()
+
+
+def _start_session(tmux: "Tmux", plan: LaunchPlan, resolved: "Resolved") -> None:
+    from cuekit.panes.octal import shell_hook, shell_path
+
+    def run(name: str) -> str:
+        return f"exec /bin/sh {shell_path(os.path.join(plan.run_dir, name))}"
+
+    settings = resolved.effective.multiplexer
+    settle_it = shell_hook(run("pane-died.sh"))
+    faults.point("submit.before_session")
+    tmux.start_session(
+        plan.session,
+        ["/bin/sh", "-c", run("launch.sh")],
+        task_id=plan.task_id,
+        pipe_command=run("writer.sh"),
+        hooks={"pane-died": settle_it, "client-detached": settle_it},
+        width=settings.width,
+        height=settings.height,
+    )
+    faults.point("submit.session_started")
+
+
+def _await_start(db: sqlite3.Connection, task_id: str, run_dir: str, tmux: "Tmux") -> Task:
+    deadline = time.monotonic() + START_SECONDS
+    with notify.Waiter([run_dir]) as waiter:
+        while True:
+            task = tasks.get(db, task_id)
+            if task is None:
+                raise CuekitError(f"the task {task_id} was deleted", code="task_not_found")
+            begun = task.status is not Status.QUEUED and (task.child or task.ended)
+            if begun or time.monotonic() >= deadline:
+                break
+            waiter.wait(0.25)
+    if not begun:
+        raise CuekitError(
+            f"the pane of {task_id} was made, but its supervisor has not started the agent "
+            f"in {START_SECONDS:g} s",
+            code="start_unclear",
+            hint=f"cuekit task status {task_id}",
+            retryable=True,
+            details={"task_id": task_id},
+        )
+    faults.point("submit.child_seen")
+    return task
+
+
+def _take_back(
+    db: sqlite3.Connection, tmux: "Tmux", task_id: str, run_dir: str, task_dir: str
+) -> None:
+    """Undo a start that failed: first the state, so that a late supervisor starts nothing."""
+    tasks.move(db, task_id, Status.FAILED)
+    with contextlib.suppress(CuekitError):
+        tmux.kill_session(tmux_session_name(task_id))
+    for folder in (run_dir, task_dir):
+        shutil.rmtree(folder, ignore_errors=True)
+    tasks.delete(db, task_id)
+
+
+def _shown(argv: list[str], prompt: str) -> list[str]:
+    """The argument vector as it is stored: with a name in the place of the whole prompt."""
+    return ["<prompt>" if word == prompt else word for word in argv]

@@ -1,0 +1,238 @@
+"""Starting a child: from what a caller asks to a supervised process in a pane."""
+
+import os
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cuekit import faults
+from cuekit.config import load, safety, trust
+from cuekit.config.effective import Effective
+from cuekit.errors import InvalidInput, InvalidState
+from cuekit.model.task import Mode, TaskSpec, run_mode
+from cuekit.paths import Home, home_from
+from cuekit.service import adapters, launching, lookup, settle
+from cuekit.service.request import Ask, SubmitRequest, check_texts
+from cuekit.service.views import Json, submit_view
+from cuekit.store import db as store
+from cuekit.store import tasks
+
+MOST_DEPTH = 2
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A request with every default filled in, and the agent found; nothing is made yet."""
+
+    spec: TaskSpec
+    agent: Any  # the agent's module
+    binary: adapters.Binary
+    probe: adapters.Probe
+    prompt: str
+    cwd: str
+    trusted: bool
+    effective: Effective
+    warnings: tuple[str, ...]
+    defaults: Mapping[str, Any]
+
+
+def submit(request: SubmitRequest, environ: Mapping[str, str], ask: Ask | None = None) -> Json:
+    """Start a child agent on a task and return the submit view.
+
+    Raises InvalidInput for what cannot be run, CuekitError when the start fails; then nothing of
+    the task is left.
+    """
+    check_texts(request)
+    home = home_from(environ)
+    resolved = resolve(request, home, environ, ask)
+    faults.point("submit.resolved")
+    if request.dry_run:
+        return launching.dry_run_view(resolved, environ)
+    with store.opened(home) as db:
+        settle.reconcile(home, db, environ)
+        parent, depth = _parent(db, environ)
+        extra = {
+            "session_id": request.session or lookup.session_of(lookup.project_root(resolved.cwd)),
+            "name": request.name,
+            "labels": list(request.labels),
+            "keep": int(request.keep or bool(resolved.effective.submit.keep)),
+            "parent_task_id": parent,
+            "depth": depth,
+        }
+        task = launching.launch(resolved, extra, home, db, environ)
+        return submit_view(task, environ, dict(resolved.defaults))
+
+
+def resolve(
+    request: SubmitRequest, home: Home, environ: Mapping[str, str], ask: Ask | None
+) -> Resolved:
+    """Fill in what the caller left open, and refuse what cannot be run. Makes nothing."""
+    cwd = _working_folder(request.cwd)
+    effective = load.effective(cwd, home, environ)
+    defaults: dict[str, Any] = {}
+    kind = _agent_kind(request, effective, environ, defaults)
+    agent = adapters.module(kind)
+    caller = _caller_options(request)
+    options, applied = safety.apply({}, kind, effective, caller_options=caller)
+    defaults.update(applied)
+    spec = TaskSpec(
+        agent_kind=kind,
+        objective=request.objective,
+        context=request.context,
+        constraints=request.constraints,
+        inputs=request.inputs,
+        expected_output=request.expect,
+        cwd=cwd,
+        add_dirs=tuple(_added_folder(folder) for folder in request.add_dirs),
+        model=_default(request.model, effective.submit.model, "model", effective, defaults),
+        timeout_s=_default(
+            request.timeout_s, effective.submit.timeout_s, "timeout", effective, defaults
+        ),
+        adapter_options=options,
+    )
+    if run_mode(spec) is Mode.SUPERVISED:
+        raise InvalidInput(
+            "the mode 'supervised' is not built yet",
+            code="mode_not_supported",
+            hint="--mode interactive or --mode batch",
+        )
+    binary = adapters.find(kind, environ, effective.adapter(kind).command)
+    probe = adapters.probe(kind, binary, home, environ)
+    warnings = [*effective.warnings, *safety.caller_warnings(kind, effective, caller)]
+    if effective.ignored:
+        warnings.append(effective.ignored)
+    warnings += _option_warnings(agent.option_problems(spec, probe.version), request.lenient)
+    prompt = agent.prompt_text(spec)
+    _check_prompt(agent, spec, prompt, probe.version, request.as_command)
+    return Resolved(
+        spec=spec,
+        agent=agent,
+        binary=binary,
+        probe=probe,
+        prompt=prompt,
+        cwd=cwd,
+        trusted=request.trust or trust.folder_trusted(home, cwd),
+        effective=effective,
+        warnings=tuple(warnings),
+        defaults=defaults,
+    )
+
+
+def _working_folder(named: str | None) -> str:
+    cwd = os.path.abspath(os.path.expanduser(named)) if named else lookup.current_folder()
+    if not os.path.isdir(cwd):
+        what = "is not a folder" if os.path.exists(cwd) else "does not exist"
+        raise InvalidInput(
+            f"the working directory {cwd!r} {what}",
+            code="no_such_folder",
+            hint="cuekit makes no working directory; check the spelling",
+        )
+    if not os.access(cwd, os.R_OK | os.X_OK):
+        raise InvalidInput(
+            f"the working directory {cwd!r} cannot be entered", code="folder_not_accessible"
+        )
+    if "\n" in cwd or "\r" in cwd:
+        raise InvalidInput(
+            f"the working directory has a line break in its name: {cwd!r}", code="no_such_folder"
+        )
+    return cwd
+
+
+def _added_folder(named: str) -> str:
+    folder = os.path.abspath(os.path.expanduser(named))
+    if not os.path.isdir(folder):
+        raise InvalidInput(f"the added folder {folder!r} does not exist", code="no_such_folder")
+    return folder
+
+
+def _agent_kind(
+    request: SubmitRequest,
+    effective: Effective,
+    environ: Mapping[str, str],
+    defaults: dict[str, Any],
+) -> str:
+    if request.agent_kind:
+        return request.agent_kind
+    if effective.submit.agent_kind:
+        source = effective.sources.get("submit.agent_kind", "the configuration")
+        defaults["agent_kind"] = {"value": effective.submit.agent_kind, "source": source}
+        return effective.submit.agent_kind
+    installed = adapters.installed_kinds(environ)
+    if len(installed) == 1:
+        defaults["agent_kind"] = {"value": installed[0], "source": "the one agent installed"}
+        return installed[0]
+    found = ", ".join(installed) or "none is installed"
+    raise InvalidInput(
+        f"no agent kind was named, and there is no single one to take: {found}",
+        code="agent_kind_needed",
+        hint="--agent-kind KIND; cuekit adapter list shows them",
+    )
+
+
+def _caller_options(request: SubmitRequest) -> dict[str, Any]:
+    options = dict(request.adapter_options)
+    if request.mode is not None:
+        options["mode"] = request.mode
+    return options
+
+
+def _default(
+    given: Any, configured: Any, name: str, effective: Effective, defaults: dict[str, Any]
+) -> Any:
+    if given is not None or configured is None:
+        return given
+    source = effective.sources.get(f"submit.{name}", "the configuration")
+    defaults[name] = {"value": configured, "source": source}
+    return configured
+
+
+def _option_warnings(problems: list[Any], lenient: bool) -> list[str]:
+    fatal = [problem for problem in problems if problem.fatal]
+    if fatal and not lenient:
+        first = fatal[0]
+        raise InvalidInput(
+            first.message,
+            code="bad_adapter_option",
+            hint=first.hint or "--lenient takes the designed fall-back instead",
+            details={"option": first.name},
+        )
+    return [
+        f"{problem.message}" + (f" ({problem.hint})" if problem.hint else "")
+        for problem in problems
+    ]
+
+
+def _check_prompt(
+    agent: Any, spec: TaskSpec, prompt: str, version: str | None, as_command: bool
+) -> None:
+    from cuekit.agents.prompt import text_problem
+
+    if problem := text_problem(prompt):
+        raise InvalidInput(
+            f"the task's text holds {problem}", code="control_character", hint="take it out"
+        )
+    if as_command:
+        return
+    if problem := agent.first_prompt_problem(prompt, run_mode(spec), version):
+        raise InvalidInput(
+            problem,
+            code="special_first_character",
+            hint="begin with another character, or --as-command if a command is meant",
+        )
+
+
+def _parent(db: sqlite3.Connection, environ: Mapping[str, str]) -> tuple[str | None, int]:
+    """The task that submits, when the caller is itself a child, and the new task's depth."""
+    parent_id = environ.get("CUEKIT_TASK_ID")
+    if not parent_id:
+        return None, 0
+    parent = tasks.get(db, parent_id)
+    depth = (parent.depth if parent else 0) + 1
+    if depth > MOST_DEPTH:
+        raise InvalidState(
+            f"a task at depth {depth} may not be made: delegation is {MOST_DEPTH} deep at most",
+            code="too_deep",
+            hint="do the work in this task, or report back to its parent",
+        )
+    return parent_id, depth
