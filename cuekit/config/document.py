@@ -51,16 +51,25 @@ def read_document(path: str) -> Document | None:
     Raises InvalidInput (`config_invalid`) when it is not a readable regular file of at most 1 MiB,
     not UTF-8, not YAML, or says what JSON could not.
     """
-    data = _read(path)
+    data = read_bytes(path)
     if data is None:
         return None
+    values, lines = _values(path, _text(path, data))
+    return Document(path, content_digest(data), values, lines)
+
+
+def content_digest(data: bytes) -> str:
+    """The hash by which a content is trusted: SHA-256, in hexadecimal."""
     import hashlib
 
-    values, lines = _values(path, _text(path, data))
-    return Document(path, hashlib.sha256(data).hexdigest(), values, lines)
+    return hashlib.sha256(data).hexdigest()
 
 
-def _read(path: str) -> bytes | None:
+def read_bytes(path: str) -> bytes | None:
+    """The content of a regular file of at most 1 MiB, or None when there is no such file.
+
+    Raises InvalidInput (`config_invalid`).
+    """
     try:
         # Not blocking: a named pipe in the file's place would hold every command for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

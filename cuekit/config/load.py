@@ -2,14 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from cuekit.config.discover import project_file, real_folder
-from cuekit.config.effective import Effective, Key, Setting, Settings, dotted, effective_from
+from cuekit.config.effective import Effective, Setting, Settings, dotted, effective_from
+from cuekit.errors import InvalidInput
 from cuekit.paths import Home
-
-if TYPE_CHECKING:
-    from cuekit.config.document import Document
 
 SOCKET_VARIABLE = "CUEKIT_TMUX_SOCKET"
 
@@ -22,19 +20,19 @@ def effective(cwd: str, home: Home, environ: Mapping[str, str]) -> Effective:
     (`trust_file_broken`, `trust_file_newer`).
     """
     file = project_file(real_folder(cwd))
-    user = _settings(home.config, environ)[1]
+    user = _user_settings(home, environ)
+    examined = _examine(file, user, environ) if file is not None else None
     project: Settings = {}
     refused: Settings = {}
     trusted, ignored = False, None
-    if file is not None:
-        document, said = _settings(file, environ)
-        if document is not None:
-            from cuekit.config import safety, trust
+    if examined is not None:
+        from cuekit.config import trust
 
-            trusted = trust.content_trusted(home, file, document.sha256)
-            project, refused = (said, {}) if trusted else safety.split_untrusted(said, user)
-            if refused:
-                ignored = _ignored(file, refused, trust.content_known(home, file))
+        trusted = trust.content_trusted(home, examined.path, examined.sha256)
+        refused = {} if trusted else examined.needs_trust
+        project = {key: at for key, at in examined.settings.items() if key not in refused}
+        if refused:
+            ignored = _ignored(examined.path, refused, trust.content_known(home, examined.path))
     settings = {**user, **project}
     # One file's name and another's path of a socket exclude one another: the nearer file's counts.
     for one, other in (("socket_name", "socket_path"), ("socket_path", "socket_name")):
@@ -47,30 +45,75 @@ def effective(cwd: str, home: Home, environ: Mapping[str, str]) -> Effective:
         **effective_from(settings),
         sources={dotted(key): setting.source for key, setting in settings.items()},
         ignored=ignored,
-        project_file=file,
+        project_file=examined.path if examined else None,
         project_trusted=trusted,
         settings=settings,
         ignored_settings=refused,
     )
 
 
-def _settings(
-    path: str, environ: Mapping[str, str]
-) -> tuple["Document | None", dict[Key, Setting]]:
+@dataclass(frozen=True)
+class Examined:
+    """One reading of a project's file: its content by hash, and what of it counts only trusted."""
+
+    path: str
+    sha256: str
+    settings: Settings
+    needs_trust: Settings
+
+
+def examine(file: str, home: Home, environ: Mapping[str, str]) -> Examined | None:
+    """Read a project's file once, for its hash and its settings; None when it is gone.
+
+    Raises InvalidInput (`config_invalid`).
+    """
+    return _examine(file, _user_settings(home, environ), environ)
+
+
+def _examine(file: str, user: Settings, environ: Mapping[str, str]) -> Examined | None:
+    from cuekit.config import safety
+
+    read = _read(file, environ)
+    if read is None:
+        return None
+    sha256, settings = read
+    return Examined(file, sha256, settings, safety.split_untrusted(settings, user)[1])
+
+
+def content_state(file: str, sha256: str) -> str:
+    """Whether a file still has a content: `current`, `changed` or `missing`."""
+    from cuekit.config.document import content_digest, read_bytes
+
+    try:
+        data = read_bytes(file)
+    except InvalidInput:
+        return "changed"
+    if data is None:
+        return "missing"
+    return "current" if content_digest(data) == sha256 else "changed"
+
+
+def _user_settings(home: Home, environ: Mapping[str, str]) -> Settings:
+    read = _read(home.config, environ)
+    return read[1] if read else {}
+
+
+def _read(path: str, environ: Mapping[str, str]) -> tuple[str, Settings] | None:
+    """The hash and the settings of a file; None when there is none."""
     if not os.path.lexists(path):
-        return None, {}
+        return None
     from cuekit.agents.registry import KINDS
     from cuekit.config.document import read_document
     from cuekit.config.schema import settings_of
 
     document = read_document(path)
     if document is None:
-        return None, {}
+        return None
     settings = settings_of(document, KINDS)
     for key, setting in settings.items():
         if key[0] == "adapters" and key[2] == "command":
             settings[key] = Setting(_placed(setting.value, path, environ), setting.source)
-    return document, settings
+    return document.sha256, settings
 
 
 def _placed(command: tuple[str, ...], file: str, environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ class SubmitSection(_Section):
     agent_kind: Line | None = None
     agent: Line | None = None
     model: Line | None = None
-    mode: Literal["interactive", "batch", "supervised"] | None = None
+    mode: Literal["interactive", "batch"] | None = None
     timeout: Annotated[float | None, BeforeValidator(_duration)] = None
     keep: bool | None = None
     session: Line | None = None
@@ -117,7 +117,10 @@ def settings_of(document: Document, kinds: Sequence[str]) -> dict[Key, Setting]:
         raise _first(
             document, [_problem(document, dict(item)) for item in error.errors()]
         ) from None
-    problems = list(_wrong_kinds(checked, kinds))
+    problems: list[tuple[Place, str]] = [
+        *_wrong_kinds(checked, kinds),
+        *_wrong_options(checked, kinds),
+    ]
     if checked.submit and checked.submit.agent and checked.submit.agent_kind:
         problems.append((("submit", "agent"), "is another name of agent_kind; give one of the two"))
     both = checked.multiplexer
@@ -159,7 +162,7 @@ def _flat(checked: ConfigFile) -> Iterator[tuple[Key, Place, Any]]:
 
 
 def _given(section: BaseModel | None) -> Iterator[tuple[str, Any]]:
-    for name in section.model_fields_set if section else ():
+    for name in type(section).model_fields if section else ():
         if (value := getattr(section, name)) is not None:
             yield name, value
 
@@ -173,6 +176,20 @@ def _wrong_kinds(checked: ConfigFile, kinds: Sequence[str]) -> Iterator[tuple[Ke
             kind = getattr(checked.submit, name)
             if kind is not None and kind not in kinds:
                 yield ("submit", name), f"no agent kind {kind!r}; {nearest(kind, kinds)}"
+
+
+def _wrong_options(checked: ConfigFile, kinds: Sequence[str]) -> Iterator[tuple[Place, str]]:
+    """What the agents themselves have to say about their options, whatever their version."""
+    from cuekit.agents import registry
+    from cuekit.model.task import TaskSpec
+
+    for kind, adapter in (checked.adapters or {}).items():
+        if not adapter.options or kind not in kinds:
+            continue
+        spec = TaskSpec(kind, objective="none", adapter_options=adapter.options)
+        for problem in registry.get(kind).option_problems(spec, None):
+            hint = f"; {problem.hint}" if problem.hint else ""
+            yield ("adapters", kind, "options", problem.name), f"{problem.message}{hint}"
 
 
 def _first(document: Document, problems: Sequence[tuple[Place, str]]) -> InvalidInput:

@@ -7,6 +7,7 @@ programs and widen permissions, until a byte of it changes.
 
 import json
 import os
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -140,16 +141,20 @@ def give(home: Home, folder: str, content: tuple[str, str] | None = None) -> Non
             trust["contents"][real_file(file)] = {"sha256": sha256, "given_at": now}
 
 
-def revoke(home: Home, folder: str) -> list[str]:
+def revoke(home: Home, folder: str, file: str | None = None) -> list[str]:
     """Take trust back from a folder and from the files directly in it; what was taken back.
 
-    The folder may be gone. Raises NotFound (`not_trusted`), naming a folder above that still
-    covers this one if there is such; CuekitError as `give`.
+    `file` is the one that counts in the folder, wherever it lies; the folder may be gone.
+    Raises NotFound (`not_trusted`), naming a folder above that still covers this one if there is
+    such; CuekitError as `give`.
     """
     real = os.path.realpath(folder)
     with _changing(home) as trust:
-        files = [path for path in trust["contents"] if os.path.dirname(path) == real]
-        taken = ([real] if real in trust["folders"] else []) + files
+        taken = [real] if real in trust["folders"] else []
+        counting = real_file(file) if taken and file is not None else None
+        taken += [
+            path for path in trust["contents"] if os.path.dirname(path) == real or path == counting
+        ]
         if not taken:
             above = _covering(trust["folders"], real)
             hint = f"cuekit trust revoke {above}" if above else "cuekit trust show"
@@ -184,17 +189,24 @@ def _changing(home: Home) -> Iterator[dict[str, Any]]:
         ) from None
 
 
-def check_worth(folder: str, user_home: str | None, force: bool) -> None:
-    """Refuse trust in a folder that holds nearly everything, unless forced.
+def check_worth(folder: str, user_home: str | None) -> None:
+    """Refuse trust in a folder that holds far more than one project.
 
-    Raises InvalidInput (`too_wide`) for the root of the file system and the user's home folder.
+    Raises InvalidInput (`too_wide`) for the user's home folder and all above it, and for a folder
+    in which other users can make folders, /tmp for instance.
     """
     real = os.path.realpath(folder)
-    homes = {os.path.realpath(user_home)} if user_home else set()
-    if force or real not in {"/", *homes}:
+    inside = os.path.join(real, "")
+    if real == "/" or (
+        user_home and os.path.join(os.path.realpath(user_home), "").startswith(inside)
+    ):
+        problem = "everything below it would be trusted too"
+    elif os.path.isdir(real) and os.stat(real).st_mode & stat.S_IWOTH:
+        problem = "other users can make folders in it"
+    else:
         return
     raise InvalidInput(
-        f"{real} is too wide to trust: everything below it would be trusted too",
+        f"{real} is too wide to trust: {problem}",
         code="too_wide",
-        hint="name the project's folder, or give --force",
+        hint="name the project's own folder, or give --force",
     )
