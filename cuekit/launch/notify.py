@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 import select
 import stat
 import time
@@ -71,7 +70,7 @@ class Waiter:
         self._fifos = []
 
     def _add(self, folder: str) -> None:
-        path = os.path.join(folder, secrets.token_hex(8))
+        path = os.path.join(folder, os.urandom(8).hex())
         os.mkfifo(path, 0o600)
         # Read and write: with a writer of its own the FIFO never reports an end of file.
         descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
