@@ -22,6 +22,7 @@ COMMANDS = {
     "init": Entry("cuekit.cli.init", "init", "Write a safe .cuekit.yaml for this project."),
     "config": Entry("cuekit.cli.config", "group", "See what is configured."),
     "trust": Entry("cuekit.cli.trust", "group", "Trust a folder and its .cuekit.yaml."),
+    "doctor": Entry("cuekit.cli.doctor", "doctor", "See what a task needs, and what to mend."),
     "completion": Entry("cuekit.cli.completion_command", "group", "Completion for your shell."),
 }
 
