@@ -147,6 +147,7 @@ def _isolated(report: int, work: Path, command: list[str], processes: bool) -> i
     paths, env = needed_paths(), environment(work, os.environ)
     try:
         namespaces.enter(processes=processes)
+        namespaces.die_with_parent()
         if os.getuid() == 0:
             namespaces.expose(paths, work)
     except OSError as error:
