@@ -15,7 +15,7 @@ from cuekit.agents import registry
 from cuekit.errors import CuekitError
 from cuekit.paths import Home
 from cuekit.service import doctor, doctor_agents, doctor_panes, doctor_store
-from cuekit.service.doctor_check import Check, Situation, failure, ok, warning
+from cuekit.service.doctor_check import Check, Probe, Situation, failure, ok, warning
 from cuekit.store.db import open_store
 
 HERE = Situation({"PATH": os.defpath}, "/")
@@ -27,7 +27,7 @@ def situation(home: Path, **environ: str) -> Situation:
     return Situation(base | environ, str(home))
 
 
-def looks(**probes: doctor.Probe) -> list[Check]:
+def looks(**probes: Probe) -> list[Check]:
     """The report of some looks, without the line about agents."""
     found = doctor.look(probes, HERE, 5)
     return [check for check in found if check.name != "agents"]
@@ -151,9 +151,7 @@ def test_the_kind_of_a_file_system_is_that_of_the_nearest_mount(
     assert kinds == ["ext4", "nfs4", "xfs", "btrfs", "ext4"]
 
 
-def test_a_home_on_a_network_is_a_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_on_a_network_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor_store, "file_system_of", lambda _: "nfs4")
     first = next(iter(doctor_store.files(situation(tmp_path))))
     assert (first.name, first.state) == ("file_system", "failure")

@@ -1,0 +1,86 @@
+"""Run the real-agent tests with every version, and write what held where to docs/matrix.md.
+
+Arguments are passed on to pytest. The exit status is pytest's own; the table is written when
+every version was run, failures included.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tests.support.agent_versions import CHOICE, manifest
+from tools.setup import ROOT
+
+PAGE = ROOT / "docs" / "matrix.md"
+HEAD = """# What was seen with which agent
+
+Written by `./dev matrix` from the tests in `tests/real`, which run the real programs against a
+scripted model. A row is a behaviour, a column an exact version; `-`: does not apply.
+
+"""
+RANK = {"yes": 0, "skipped": 1, "no": 2}
+"""A behaviour that was tried in several ways is as good as the worst of them."""
+
+Results = Mapping[tuple[str, str], Mapping[str, str]]
+
+
+def main(arguments: list[str]) -> int:
+    """Run the tests and write the page; the exit status."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o777)  # the tests run as another user when they are started by root
+        report = Path(folder) / "report.xml"
+        command = [sys.executable, "-m", "tests.support.isolate", "--", sys.executable]
+        command += ["-m", "pytest", "tests/real", f"--junitxml={report}", *arguments]
+        environment = os.environ | {CHOICE: "all", "CUEKIT_REQUIRE_AGENTS": "1"}
+        status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+        if not report.exists():
+            print("matrix: pytest wrote no report, so the page stays as it is", file=sys.stderr)
+            return status or 1
+        cases = ElementTree.parse(report).getroot().iter("testcase")
+        labels = [version.label for version in manifest()]
+        PAGE.write_text(HEAD + page(results(cases, labels), labels), encoding="utf-8")
+    print(f"matrix: wrote {PAGE.relative_to(ROOT)}")
+    return status
+
+
+def results(cases: Iterable[ElementTree.Element], labels: list[str]) -> Results:
+    """By module and behaviour, the outcome for each version."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for case in cases:
+        name, _, parameters = case.get("name", "").partition("[")
+        label = next((label for label in labels if label in parameters), None)
+        if label is None:
+            continue
+        row = found.setdefault((case.get("classname", ""), name), {})
+        row[label] = max(row.get(label, "yes"), _outcome(case), key=RANK.__getitem__)
+    return found
+
+
+def _outcome(case: ElementTree.Element) -> str:
+    if case.find("failure") is not None or case.find("error") is not None:
+        return "no"
+    return "skipped" if case.find("skipped") is not None else "yes"
+
+
+def page(found: Results, labels: list[str]) -> str:
+    """The table, in sections by test module."""
+    lines: list[str] = []
+    section = ""
+    for (module, name), row in found.items():
+        if module != section:
+            section = module
+            heading = re.sub(r"^test_", "", module.rpartition(".")[2]).replace("_", " ")
+            lines += ["" if not lines else "\n", f"## {heading}\n"]
+            lines += [f"| behaviour | {' | '.join(labels)} |", f"|---{'|---' * len(labels)}|"]
+        words = name.removeprefix("test_").replace("_", " ")
+        lines.append(f"| {words} | {' | '.join(row.get(label, '-') for label in labels)} |")
+    return "\n".join(line for line in lines if line != "") + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
