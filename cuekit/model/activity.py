@@ -115,10 +115,11 @@ def _now(
 
 
 def _working(progress: Progress, signal: Signal) -> Progress:
-    begins = progress.activity in (Activity.IDLE, Activity.UNKNOWN, Activity.WAITING_INPUT)
     moved = _now(progress, Activity.WORKING, signal)
-    if begins and signal.source not in EXACT:
-        return replace(moved, turn=progress.turn + 1)
+    at_rest = progress.activity in (Activity.IDLE, Activity.UNKNOWN, Activity.WAITING_INPUT)
+    if at_rest and (progress.last_turn is not None or signal.source not in EXACT):
+        # A message that had been queued is taken up, of which no other signal tells.
+        return replace(moved, turn=progress.turn + 1, turn_error=None)
     return replace(moved, turn=max(progress.turn, 1))
 
 
@@ -130,11 +131,15 @@ def _turn_over(
     summary: str | None = None,
     error: str | None = None,
 ) -> Progress:
-    if progress.activity is Activity.IDLE and how != "completed" and progress.last_turn == how:
-        return progress  # told twice, by a hook and by the log
+    told_already = progress.activity is Activity.IDLE and progress.last_turn == how
+    if told_already and (how != "completed" or summary in (None, progress.summary)):
+        return progress  # by a hook and by the log
+    unseen = progress.activity is Activity.IDLE and progress.last_turn is not None
+    if unseen and how != "completed":
+        return replace(progress, last_turn=how, turn_error=error)
     return replace(
         _now(progress, Activity.IDLE, signal),
-        turn=max(progress.turn, 1),
+        turn=max(progress.turn + (1 if unseen else 0), 1),
         last_turn=how,
         summary=summary if summary is not None else progress.summary,
         turn_error=error,
