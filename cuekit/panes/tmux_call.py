@@ -24,7 +24,14 @@ SERVER_ENVIRONMENT = (
     "XDG_CONFIG_HOME",  # tmux looks for the user's tmux.conf there
 )
 GONE = ("no server running on", "error connecting to", "server exited", "lost server")
-NO_TARGET = ("can't find pane", "can't find session", "can't find window", "no such session")
+NO_TARGET = (
+    "can't find pane",
+    "can't find session",
+    "can't find window",
+    "no such session",
+    "no current target",  # said by a server whose last session has just ended
+    "no sessions",
+)
 
 
 @dataclass(frozen=True)
