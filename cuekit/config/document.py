@@ -79,9 +79,10 @@ def read_bytes(path: str) -> bytes | None:
         return None
     except OSError as error:
         raise invalid(path, None, f"cannot be read: {error.strerror}") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise invalid(path, None, "is not a regular file")
     with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise invalid(path, None, "is not a regular file")
         try:
             data = file.read(LARGEST_FILE + 1)
         except OSError as error:

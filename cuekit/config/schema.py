@@ -248,13 +248,16 @@ def nearest(word: str, words: Sequence[str]) -> str:
     """What was probably meant, or all that there is."""
     import difflib
 
-    by_letters = {other.lower(): other for other in words}
-    close = difflib.get_close_matches(word.lower().replace("-", "_"), by_letters, n=1) or (
-        difflib.get_close_matches(word.lower(), by_letters, n=1)
-    )
+    forms = {_plain(other): other for other in words}
+    swapped = [form for form in forms if sorted(form) == sorted(_plain(word))]
+    close = swapped or difflib.get_close_matches(_plain(word), forms, n=1)
     if close:
-        return f"did you mean {by_letters[close[0]]!r}?"
+        return f"did you mean {forms[close[0]]!r}?"
     return f"there is {', '.join(words)}"
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("-", "_")
 
 
 def _shown(value: Any) -> str:

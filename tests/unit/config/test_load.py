@@ -1,0 +1,404 @@
+"""From files to settings: discovery, precedence, trust, and every way for a file to be wrong."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from pydantic import BaseModel
+
+from cuekit.agents.registry import KINDS as ALL_KINDS
+from cuekit.config import load
+from cuekit.config.document import read_bytes, read_document
+from cuekit.config.effective import (
+    AdapterSettings,
+    Effective,
+    MultiplexerSettings,
+    SubmitDefaults,
+)
+from cuekit.config.schema import ConfigFile, MultiplexerSection, SubmitSection, settings_of
+from cuekit.config.template import KINDS, config_text
+from cuekit.errors import InvalidInput
+from tests.unit.config.conftest import Project
+
+WHOLE = """\
+submit:
+  agent: codex
+  model: gpt-5
+  mode: batch
+  timeout: 1h30m
+  keep: true
+  session: nightly
+adapters:
+  codex:
+    permissions: bypass
+    command: [tools/codex, --verbose]
+    options: {sandbox: danger-full-access}
+multiplexer:
+  backend: tmux
+  socket_path: /run/user/1000/cuekit.sock
+  width: 100
+  height: 40
+"""
+
+
+def problem(project: Project, text: str | bytes) -> str:
+    """What is said about a file with this content, less the file's folder."""
+    project.write(text)
+    with pytest.raises(InvalidInput) as raised:
+        project.effective()
+    assert raised.value.code == "config_invalid"
+    assert raised.value.exit_status == 2
+    assert "\n" not in raised.value.message
+    return raised.value.message.replace(f"{project.folder}/", "")
+
+
+def test_without_a_file_everything_is_built_in(project: Project) -> None:
+    assert project.effective() == Effective()
+
+
+def test_without_a_file_neither_yaml_nor_pydantic_is_loaded(project: Project) -> None:
+    program = (
+        "import sys; from cuekit.config.load import effective; from cuekit.config import safety, "
+        "trust; from cuekit.paths import Home; effective(sys.argv[1], Home(sys.argv[2]), {}); "
+        "print([name for name in ('yaml', 'pydantic', 'hashlib', 'difflib', 'click') "
+        "if name in sys.modules])"
+    )
+    argv = [sys.executable, "-c", program, str(project.folder), project.home.root]
+    assert subprocess.run(argv, capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_trusted_file_counts_whole(project: Project) -> None:
+    project.write(WHOLE)
+    project.trust()
+    found = project.effective()
+    assert (found.submit, found.adapters, found.multiplexer) == (
+        SubmitDefaults("codex", "gpt-5", "batch", 5400.0, True, "nightly"),
+        {
+            "codex": AdapterSettings(
+                "bypass",
+                (f"{project.folder}/tools/codex", "--verbose"),
+                {"sandbox": "danger-full-access"},
+            )
+        },
+        MultiplexerSettings("tmux", None, "/run/user/1000/cuekit.sock", 100, 40),
+    )
+    assert (found.ignored, found.project_trusted) == (None, True)
+    assert found.sources["submit.agent_kind"] == f"{project.file}:2"
+    assert found.sources["adapters.codex.options.sandbox"] == f"{project.file}:12"
+
+
+def test_an_untrusted_file_counts_where_it_widens_nothing(project: Project) -> None:
+    project.write(WHOLE)
+    found = project.effective()
+    assert (found.submit, found.adapters, found.multiplexer) == (
+        SubmitDefaults("codex", "gpt-5", None, 5400.0, True, "nightly"),
+        {},
+        MultiplexerSettings(width=100, height=40),
+    )
+    assert found.ignored == (
+        f"ignored in {project.file}, as you have not trusted it: adapters.codex.command, "
+        "adapters.codex.options.sandbox, adapters.codex.permissions, multiplexer.socket_path, "
+        "submit.mode (to allow: cuekit trust)"
+    )
+    assert not project.effective("").project_trusted
+
+
+def test_any_change_of_the_content_ends_its_trust(project: Project) -> None:
+    project.write(WHOLE)
+    project.trust()
+    project.write(WHOLE + "# one more line\n")
+    found = project.effective()
+    assert found.ignored is not None
+    assert "as its content changed since you trusted it" in found.ignored
+    project.write(WHOLE)
+    assert project.effective().ignored is None
+
+
+def test_the_users_file_is_trusted_and_lies_below_the_projects(project: Project) -> None:
+    project.write_user(
+        "submit: {agent_kind: shell, model: mine}\n"
+        "adapters:\n  codex: {permissions: prompt, command: ~/bin/codex}\n"
+        "multiplexer: {socket_path: /run/mine}\n"
+    )
+    project.write("submit: {model: theirs}\nadapters: {codex: {permissions: bypass}}\n")
+    found = project.effective()
+    assert found.submit == SubmitDefaults("shell", "theirs")
+    own = (f"{project.user_home}/bin/codex",)
+    assert found.adapters == {"codex": AdapterSettings("prompt", own)}
+    assert found.multiplexer == MultiplexerSettings(socket_path="/run/mine")
+    assert found.sources["submit.agent_kind"] == f"{project.home.config}:1"
+    assert found.sources["adapters.codex.permissions"] == f"{project.home.config}:3"
+    project.trust()
+    assert project.effective().adapter("codex").permissions == "bypass"
+
+
+def test_a_sockets_name_takes_the_place_of_the_users_path(project: Project) -> None:
+    project.write_user("multiplexer: {socket_path: /run/mine}\n")
+    project.write("multiplexer: {socket_name: work}\n")
+    assert project.effective().multiplexer == MultiplexerSettings(socket_name="work")
+
+
+def test_the_environments_socket_goes_before_the_files(project: Project) -> None:
+    project.write("multiplexer: {socket_name: work}\n")
+    environ = {"CUEKIT_TMUX_SOCKET": "/run/other"}
+    found = load.effective(str(project.folder), project.home, environ)
+    assert found.multiplexer == MultiplexerSettings(socket_path="/run/other")
+    assert found.sources == {"multiplexer.socket_path": "CUEKIT_TMUX_SOCKET"}
+
+
+def test_a_file_is_found_upwards_as_far_as_the_git_root(project: Project) -> None:
+    below = project.folder / "a" / "b"
+    below.mkdir(parents=True)
+    project.write("submit: {model: root}\n")
+    assert project.effective("a/b").submit.model == "root"
+    (project.folder / "a" / ".cuekit.yaml").write_text("submit: {model: nearer}\n")
+    assert project.effective("a/b").submit.model == "nearer"
+
+
+def test_a_git_file_ends_the_search_like_a_git_folder(project: Project) -> None:
+    worktree = project.folder / "worktree" / "below"
+    worktree.mkdir(parents=True)
+    (project.folder / "worktree" / ".git").write_text("gitdir: elsewhere\n")
+    project.write("submit: {model: root}\n")
+    assert project.effective("worktree/below") == Effective()
+
+
+def test_outside_of_git_only_the_folder_itself_is_looked_into(project: Project) -> None:
+    (project.folder / ".git").rmdir()
+    (project.folder / "below").mkdir()
+    project.write("submit: {model: root}\n")
+    assert project.effective().submit.model == "root"
+    assert project.effective("below") == Effective()
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# nothing\n", "---\n", "submit:\nadapters:\n", "{}"])
+def test_a_file_may_say_nothing(project: Project, text: str) -> None:
+    project.write(text)
+    assert project.effective() == Effective(project_file=str(project.file))
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_taken(project: Project) -> None:
+    project.write(b"\xef\xbb\xbfsubmit:\r\n  model: x\r\n")
+    assert project.effective().sources == {"submit.model": f"{project.file}:2"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("submits: {}\n", "1: submits: unknown name; did you mean 'submit'?"),
+        (
+            "submit:\n  model: x\n  modle: y\n",
+            "3: submit.modle: unknown name; did you mean 'model'?",
+        ),
+        ("submit:\n  agentkind: codex\n", "2: submit.agentkind: unknown name; did you mean "),
+        (
+            "hooks:\n  completed: x\n",
+            "1: hooks: unknown name; there is submit, adapters, multiplexer",
+        ),
+        (
+            "adapters:\n  codex:\n    permission: prompt\n",
+            "3: adapters.codex.permission: unknown name; did you mean 'permissions'?",
+        ),
+        (
+            "adapters:\n  Codex: {}\n",
+            "2: adapters.Codex: no agent kind 'Codex'; did you mean 'codex'?",
+        ),
+        (
+            "adapters:\n  claude_code: {}\n",
+            "2: adapters.claude_code: no agent kind 'claude_code'; did you mean 'claude-code'?",
+        ),
+        ("submit: {agent: cursor}\n", "1: submit.agent: no agent kind 'cursor'; "),
+        (
+            "adapters:\n  codex:\n    permissions: promt\n",
+            "3: adapters.codex.permissions: expected 'prompt' or 'bypass', not 'promt'",
+        ),
+        (
+            "adapters:\n  codex:\n    permissions: no\n",
+            "3: adapters.codex.permissions: expected 'prompt' or 'bypass', not false",
+        ),
+        (
+            "adapters:\n  codex:\n    options:\n      sandbox: readonly\n",
+            "4: adapters.codex.options.sandbox: sandbox takes ",
+        ),
+        (
+            "adapters:\n  codex:\n    options:\n      sandbx: read-only\n",
+            "4: adapters.codex.options.sandbx: no option 'sandbx'; did you mean 'sandbox'?",
+        ),
+        ("adapters: {codex: {options: [a]}}\n", "1: adapters.codex.options: expected names with "),
+        ("adapters: {codex: prompt}\n", "1: adapters.codex: expected names with values, not "),
+        ("adapters: {codex: {command: ''}}\n", "1: adapters.codex.command: expected texts that "),
+        ("adapters: {codex: {command: 3}}\n", "1: adapters.codex.command: expected the program"),
+        ("submit: {mode: supervise}\n", "1: submit.mode: expected 'interactive' or 'batch', not "),
+        ("submit: {timeout: 30}\n", "1: submit.timeout: expected a duration with its unit"),
+        ("submit: {timeout: 30x}\n", "1: submit.timeout: not a duration: '30x'; write 90s, "),
+        ("submit: {timeout: 0s}\n", "1: submit.timeout: must be longer than nothing"),
+        ("submit: {keep: 'yes'}\n", "1: submit.keep: expected true or false, not 'yes'"),
+        ("submit: {model: 5}\n", "1: submit.model: expected text (put it into quotes), not 5"),
+        ("submit: {model: ' '}\n", "1: submit.model: must not be empty"),
+        ('submit: {model: "a\\nb"}\n', "1: submit.model: must be one line without control "),
+        ("submit: {agent: pi, agent_kind: pi}\n", "1: submit.agent: is another name of agent_kind"),
+        ("submit: [model]\n", "1: submit: expected names with values, not a list"),
+        ("multiplexer: {backend: zellij}\n", "1: multiplexer.backend: expected 'tmux', not "),
+        ("multiplexer: {width: 5}\n", "1: multiplexer.width: expected at least 20, not 5"),
+        ("multiplexer: {height: 5000}\n", "1: multiplexer.height: expected at most 1000, not "),
+        ("multiplexer: {width: 100.5}\n", "1: multiplexer.width: expected a whole number, not "),
+        ("multiplexer: {width: true}\n", "1: multiplexer.width: expected a whole number, not true"),
+        ("multiplexer: {socket_name: a/b}\n", "1: multiplexer.socket_name: expected letters, "),
+        ("multiplexer: {socket_name: ..}\n", "1: multiplexer.socket_name: expected letters, "),
+        ("multiplexer: {socket_path: a}\n", "1: multiplexer.socket_path: expected an absolute "),
+        (f"multiplexer: {{socket_path: /{'a' * 200}}}\n", "1: multiplexer.socket_path: longer "),
+        (
+            "multiplexer:\n  socket_name: a\n  socket_path: /a\n",
+            "3: multiplexer.socket_path: give socket_name or socket_path",
+        ),
+        ("submit:\n  model: a\n  keep: 5\n  mode: x\n", "3: submit.keep: expected true or false"),
+        ("- submit\n", "1: expected names with values, `name: value`"),
+        ("submit\n", "1: expected names with values, `name: value`"),
+        ("submit: {model: a}\nsubmit: {}\n", "2: 'submit' was already given in line 1"),
+        ("submit:\n  model: a\n  model: b\n", "3: 'model' was already given in line 2"),
+        ("submit: {model: a\n", "2: is not YAML: "),
+        ("submit:\n\tmodel: a\n", "2: is not YAML: "),
+        ("submit: &a {}\n", "1: anchors (&) and aliases (*) are not taken here"),
+        ("submit: {}\nadapters: *a\n", "2: anchors (&) and aliases (*) are not taken here"),
+        ("submit: !!python/name:os.system x\n", "1: the tag !!python/name:os.system is not taken"),
+        ("submit: !x {}\n", "1: the tag !x is not taken here"),
+        ("submit: {<<: {model: a}}\n", "1: a name must be plain text; put it into quotes"),
+        ("5: x\n", "1: a name must be plain text; put it into quotes"),
+        ("? [a]\n: x\n", "1: a name must be plain text; put it into quotes"),
+        ("submit: {model: 2026-01-01}\n", "1: a date is not taken here: '2026-01-01'; quote it"),
+        ("submit: {timeout: 1:30}\n", "1: not a plain decimal number: '1:30'; quote it"),
+        ("multiplexer: {width: .inf}\n", "1: not a plain decimal number: '.inf'; quote it"),
+        ("submit: {}\n---\nsubmit: {}\n", "2: holds more than one document (`---`)"),
+        ("submit: {model: a}\n\x07\n", "2: holds a character that YAML does not allow"),
+        (b"submit: {}\n# caf\xe9\n", "2: is not UTF-8 text"),
+        (b"\xff\xfes\0u\0", "1: is not UTF-8 text"),
+        ("a: " + "[" * 5000, "1: is nested deeper than 40 levels"),
+        ("a: [" + "1," * 20_000 + "]", "1: holds more than 10000 values"),
+    ],
+)
+def test_a_wrong_file_is_named_with_its_line(
+    project: Project, text: str | bytes, said: str
+) -> None:
+    assert problem(project, text).startswith(f".cuekit.yaml:{said}")
+
+
+def test_all_problems_are_in_the_details(project: Project) -> None:
+    project.write("submit:\n  keep: 5\n  mode: x\n")
+    with pytest.raises(InvalidInput) as raised:
+        project.effective()
+    assert raised.value.message.endswith("(and 1 more)")
+    assert [entry["line"] for entry in raised.value.details["problems"]] == [2, 3]
+
+
+def test_the_first_wrong_line_is_named_whatever_is_wrong_with_it(project: Project) -> None:
+    said = problem(project, "adapters:\n  codex:\n    permissions: x\nsubmit:\n  modle: a\n")
+    assert said.startswith(".cuekit.yaml:3: adapters.codex.permissions")
+
+
+def test_a_wrong_user_file_is_named_too(project: Project) -> None:
+    project.write_user("submit: {modle: a}\n")
+    with pytest.raises(InvalidInput, match=r"config\.yaml:1: submit\.modle: unknown name"):
+        project.effective()
+
+
+def test_a_file_that_is_none_is_refused(project: Project) -> None:
+    project.file.mkdir()
+    with pytest.raises(InvalidInput, match=r"\.cuekit\.yaml: is not a regular file"):
+        project.effective()
+    project.file.rmdir()
+    os.mkfifo(project.file)
+    with pytest.raises(InvalidInput, match=r"\.cuekit\.yaml: is not a regular file"):
+        project.effective()
+    project.file.unlink()
+    project.file.symlink_to("nowhere")
+    with pytest.raises(InvalidInput, match=r"\.cuekit\.yaml: is a symbolic link to nothing"):
+        project.effective()
+    project.file.unlink()
+    project.file.symlink_to(".cuekit.yaml")
+    with pytest.raises(InvalidInput, match=r"\.cuekit\.yaml: cannot be read: Too many levels"):
+        project.effective()
+
+
+def test_a_socket_in_the_files_place_is_refused(project: Project) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.path.relpath(project.file))
+        with pytest.raises(InvalidInput, match=r"\.cuekit\.yaml: cannot be read: No such device"):
+            project.effective()
+
+
+def test_an_endless_or_a_large_file_is_refused(project: Project) -> None:
+    project.file.symlink_to("/dev/zero")
+    with pytest.raises(InvalidInput, match="is not a regular file"):
+        project.effective()
+    project.file.unlink()
+    project.write(b"#" * (1024 * 1024 + 1))
+    with pytest.raises(InvalidInput, match="is larger than 1048576 bytes"):
+        project.effective()
+    project.write(b"#" * (1024 * 1024))
+    assert project.effective().sources == {}
+
+
+def test_a_file_without_permission_to_read_is_refused(project: Project) -> None:
+    """As another user where the tests run as root, whom no permission stops."""
+    project.write("submit: {}\n")
+    project.file.chmod(0)
+    user = os.geteuid()
+    try:
+        if user == 0:
+            os.seteuid(65534)
+        with pytest.raises(
+            InvalidInput, match=r"\.cuekit\.yaml: cannot be read: Permission denied"
+        ):
+            read_bytes(str(project.file))
+    finally:
+        os.seteuid(user)
+
+
+def test_a_missing_folder_is_named(project: Project) -> None:
+    with pytest.raises(InvalidInput, match="no such folder") as raised:
+        project.effective("gone")
+    assert raised.value.code == "no_such_folder"
+
+
+@pytest.mark.parametrize("permissions", ["prompt", "bypass"])
+def test_what_init_writes_is_valid(
+    project: Project, permissions: Literal["prompt", "bypass"]
+) -> None:
+    project.write(config_text(permissions))
+    project.trust()
+    assert project.effective().adapters == {kind: AdapterSettings(permissions) for kind in KINDS}
+
+
+def test_every_commented_line_that_init_writes_is_valid_too(project: Project) -> None:
+    lines = config_text("prompt").splitlines()
+    settings = [
+        line.replace("# ", "", 1) if ": " in line and not line[0].isupper() else line
+        for line in lines
+        if not line.startswith("# ") or line.startswith(("# multiplexer", "#   "))
+    ]
+    text = "\n".join(line.replace("# multiplexer", "multiplexer") for line in settings)
+    project.write(text)
+    project.trust()
+    found = project.effective()
+    assert found.submit == SubmitDefaults("codex", "gpt-5", "interactive", 1800.0)
+    assert found.multiplexer == MultiplexerSettings()
+
+
+def test_the_example_file_is_valid_and_names_everything() -> None:
+    path = Path(__file__).parents[3] / ".cuekit.example.yaml"
+    document = read_document(str(path))
+    assert document is not None
+    said = set(settings_of(document, ALL_KINDS))
+    sections: dict[str, type[BaseModel]] = {
+        "submit": SubmitSection,
+        "multiplexer": MultiplexerSection,
+    }
+    known = {(name, key) for name, model in sections.items() for key in model.model_fields}
+    assert known - said == {("submit", "agent"), ("multiplexer", "socket_path")}
+    assert set(ConfigFile.model_fields) == {key[0] for key in said}
+    text = path.read_text()
+    assert all(f"{name}" in text for name in ("`agent`", "socket_path", *ALL_KINDS))
