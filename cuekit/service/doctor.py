@@ -31,21 +31,17 @@ def examine(
 
 def all_probes() -> dict[str, Probe]:
     """Every look, by name, in the order of the report."""
-    from cuekit.agents import registry
     from cuekit.service import doctor_agents, doctor_panes, doctor_store
 
-    probes: dict[str, Probe] = {
+    return {
         "tmux": doctor_panes.tmux,
         "terminal": doctor_panes.terminal,
         "store": doctor_store.store,
         "files": doctor_store.files,
         "config": doctor_store.config,
         "tasks": doctor_store.tasks,
+        "agents": doctor_agents.agents,
     }
-    for kind in registry.KINDS:
-        if kind != "shell":
-            probes[f"agent.{kind}"] = doctor_agents.probe_of(kind)
-    return probes
 
 
 def look(probes: Mapping[str, Probe], situation: Situation, limit_s: float) -> list[Check]:
@@ -67,7 +63,7 @@ def look(probes: Mapping[str, Probe], situation: Situation, limit_s: float) -> l
     for name in probes:
         late = [warning(name, f"no answer within {limit_s:g} s", "cuekit doctor, once more")]
         report += found.get(name, late)
-    return _with_an_agent(report)
+    return report
 
 
 def _run(name: str, probe: Probe, situation: Situation, found: dict[str, list[Check]]) -> None:
@@ -79,17 +75,6 @@ def _run(name: str, probe: Probe, situation: Situation, found: dict[str, list[Ch
         said = f"the look itself failed: {type(error).__name__}: {error}"
         checks = [failure(name, said, "report it, with the output of cuekit doctor")]
     found[name] = list(checks)
-
-
-def _with_an_agent(checks: list[Check]) -> list[Check]:
-    """Say so when no agent at all is installed: that hides among many lines that say ok."""
-    installed = [
-        c for c in checks if c.name.startswith("agent.") and "not installed" not in c.detail
-    ]
-    if installed:
-        return checks
-    fix = "install one: npm install -g @openai/codex, or @anthropic-ai/claude-code"
-    return [*checks, warning("agents", "no agent is installed; only the kind shell can run", fix)]
 
 
 def _mended(check: Check) -> Check:

@@ -11,7 +11,7 @@ from cuekit.agents.base import Agent, LaunchContext, version_numbers
 from cuekit.errors import CuekitError
 from cuekit.model.task import Mode, TaskSpec
 from cuekit.paths import home_from
-from cuekit.service.doctor_check import Check, Probe, Situation, failure, ok, warning
+from cuekit.service.doctor_check import Check, Situation, failure, ok, warning
 
 PROBE_LIMIT_S = 20.0
 _PLAIN = TaskSpec(agent_kind="", objective="x", cwd="/")
@@ -69,50 +69,57 @@ SIGN_INS: Mapping[str, SignIn] = {
 """Only the agents of which this is known; of the others nothing is said."""
 
 
-def probe_of(kind: str) -> Probe:
-    """The look at one agent kind."""
-
-    def probe(situation: Situation) -> Iterator[Check]:
-        return _examine(kind, situation)
-
-    return probe
-
-
-def _examine(kind: str, situation: Situation) -> Iterator[Check]:
+def agents(situation: Situation) -> Iterator[Check]:
+    """Every agent kind but the shell, all asked side by side."""
     from cuekit.service import adapters
 
-    name = f"agent.{kind}"
-    agent = registry.get(kind)
-    command, configured = _command(kind, situation)
-    try:
-        binary = adapters.find(kind, situation.environ, command)
-    except CuekitError as error:
-        if configured:
-            yield failure(name, error.message, f"mend adapters.{kind}.command ({configured})")
-        else:
-            yield ok(name, f"{agent.COMMAND} is not installed ({agent.INSTALL})")
-        return
+    configured = _commands(situation)
+    binaries: dict[str, adapters.Binary] = {}
+    for kind in registry.KINDS:
+        if kind == "shell":
+            continue
+        command, source = configured.get(kind, (None, None))
+        try:
+            binaries[kind] = adapters.find(kind, situation.environ, command)
+        except CuekitError as error:
+            yield _not_found(kind, error, source)
+    if not binaries:
+        fix = "install one: npm install -g @openai/codex, or @anthropic-ai/claude-code"
+        yield warning("agents", "no agent is installed; only the kind shell can run", fix)
     home = home_from(situation.environ)
-    found = adapters.probe(binary, home, PROBE_LIMIT_S)
-    yield _version(name, agent, binary.path, found.version)
-    yield flag_drift(f"{name}.flags", agent, found.flags)
-    if (check := sign_in(f"{name}.sign_in", kind, situation.environ)) is not None:
-        yield check
-    if os.getuid() == 0 and (problem := _root_problem(agent)):
-        yield warning(f"{name}.root", problem, "run cuekit as a normal user")
+    found = adapters.probe_all(binaries, home, situation.environ, PROBE_LIMIT_S)
+    for kind, probed in found.items():
+        agent = registry.get(kind)
+        name = f"agent.{kind}"
+        yield _version(name, agent, binaries[kind].path, probed.version)
+        yield flag_drift(f"{name}.flags", agent, probed.flags)
+        if (check := sign_in(f"{name}.sign_in", kind, situation.environ)) is not None:
+            yield check
+        if os.getuid() == 0 and (problem := _root_problem(agent)):
+            yield warning(f"{name}.root", problem, "run cuekit as a normal user")
 
 
-def _command(kind: str, situation: Situation) -> tuple[tuple[str, ...] | None, str | None]:
-    """The command that was configured for a kind, and where."""
+def _commands(situation: Situation) -> dict[str, tuple[tuple[str, ...], str | None]]:
+    """The commands that were configured, by kind, and where each was."""
     from cuekit.config import load
 
     try:
         home = home_from(situation.environ)
         effective = load.effective(situation.cwd, home, situation.environ)
     except CuekitError:  # its own check tells of it
-        return None, None
-    command = effective.adapter(kind).command
-    return command, effective.sources.get(f"adapters.{kind}.command") if command else None
+        return {}
+    return {
+        kind: (settings.command, effective.sources.get(f"adapters.{kind}.command"))
+        for kind, settings in effective.adapters.items()
+        if settings.command
+    }
+
+
+def _not_found(kind: str, error: CuekitError, source: str | None) -> Check:
+    name, agent = f"agent.{kind}", registry.get(kind)
+    if source is not None:
+        return failure(name, error.message, f"mend adapters.{kind}.command ({source})")
+    return ok(name, f"{agent.COMMAND} is not installed ({agent.INSTALL})")
 
 
 def _version(name: str, agent: Agent, path: str, version: str | None) -> Check:

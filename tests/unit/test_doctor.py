@@ -28,9 +28,8 @@ def situation(home: Path, **environ: str) -> Situation:
 
 
 def looks(**probes: Probe) -> list[Check]:
-    """The report of some looks, without the line about agents."""
-    found = doctor.look(probes, HERE, 5)
-    return [check for check in found if check.name != "agents"]
+    """The report of some looks."""
+    return doctor.look(probes, HERE, 5)
 
 
 def test_a_look_that_hangs_is_told_of_and_holds_up_no_other() -> None:
@@ -42,7 +41,7 @@ def test_a_look_that_hangs_is_told_of_and_holds_up_no_other() -> None:
 
     found = doctor.look({"slow": hangs, "quick": lambda _: [ok("quick", "seen")]}, HERE, 0.2)
     never.set()
-    assert found[:2] == [
+    assert found == [
         warning("slow", "no answer within 0.2 s", "cuekit doctor, once more"),
         ok("quick", "seen"),
     ]
@@ -74,13 +73,6 @@ def test_a_look_that_breaks_is_a_failure_of_its_own_line() -> None:
             "report it, with the output of cuekit doctor",
         ),
     ]
-
-
-def test_that_no_agent_is_installed_is_said_once() -> None:
-    none = {"agent.codex": lambda _: [ok("agent.codex", "codex is not installed (x)")]}
-    assert [check.name for check in doctor.look(none, HERE, 5)] == ["agent.codex", "agents"]
-    one = {"agent.codex": lambda _: [ok("agent.codex", "0.171.0 at /usr/bin/codex")]}
-    assert [check.name for check in doctor.look(one, HERE, 5)] == ["agent.codex"]
 
 
 def test_a_folder_that_others_can_read_is_closed_by_fix(tmp_path: Path) -> None:
