@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cuekit.config import load, trust
 from cuekit.config.discover import PROJECT_FILE, project_file, project_folder, real_folder
-from cuekit.errors import CuekitError, InvalidState
+from cuekit.errors import CuekitError, InvalidInput, InvalidState
 from cuekit.files import remove_file, replace_file
 from cuekit.model.times import rfc3339
 from cuekit.paths import home_from
@@ -93,7 +93,7 @@ def give_trust(
     """
     _refuse_to_children(environ, "trust")
     home = home_from(environ)
-    start = real_folder(os.path.join(cwd, folder) if folder is not None else cwd)
+    start = real_folder(_named(folder, cwd))
     target = start if folder is not None else project_folder(start)
     if not force:
         trust.check_worth(target, environ.get("HOME"))
@@ -115,9 +115,16 @@ def revoke_trust(folder: str | None, cwd: str, environ: Mapping[str, str]) -> di
     """
     _refuse_to_children(environ, "trust revoke")
     home = home_from(environ)
-    start = os.path.realpath(os.path.join(cwd, folder) if folder is not None else cwd)
+    start = os.path.realpath(_named(folder, cwd))
     target = start if folder is not None else project_folder(start)
     return {"revoked": trust.revoke(home, target, project_file(start))}
+
+
+def _named(folder: str | None, cwd: str) -> str:
+    """The folder that was named, or `cwd`. An empty name, of an unset variable say, is neither."""
+    if folder == "":
+        raise InvalidInput("the folder's name is empty", code="no_such_folder")
+    return os.path.join(cwd, folder) if folder is not None else cwd
 
 
 def _refuse_to_children(environ: Mapping[str, str], what: str) -> None:
