@@ -173,6 +173,17 @@ def test_a_message_that_claude_hands_over_within_a_turn_counts_as_the_users_own(
     assert (turn.newest_user_messages, turn.tool_results) == (["line\n\nend"], ["out"])
 
 
+def test_several_messages_that_claude_hands_over_together_are_told_apart(
+    model: ModelServer,
+) -> None:
+    end = "IMPORTANT: After completing your current task, you MUST address the message."
+    start = "The user sent a new message while you were working:"
+    both = f"{start}\none\n\n1\n\n{end}\n\n{start}\ntwo\n\n{end}"
+    queued = [{"type": "text", "text": text} for text in ("three\n\n", "four\n", "five\n")]
+    ask_claude(model, {"role": "system", "content": both}, {"role": "user", "content": queued})
+    assert model.user_messages == ["one\n\n1", "two", "three\n", "four", "five\n"]
+
+
 def test_side_requests_are_answered_but_are_no_turns(model: ModelServer) -> None:
     model.queue("kept for the turn")
     title = {"format": {"type": "json_schema", "schema": {"properties": {"title": {}}}}}

@@ -26,14 +26,14 @@ CONTEXT_OPENINGS = ("<system-reminder>",)
 """How the text blocks begin that claude itself adds to the user's messages."""
 
 
-MID_TURN = re.compile(
-    r"The user sent a new message while you were working:\n(.*)\n\n"
-    r"(?:IMPORTANT: After completing your current task, you MUST address|"
-    r"This is how Claude Code surfaces messages)[^\n]*",
-    re.DOTALL,
+MID_TURN_BEGIN = "The user sent a new message while you were working:\n"
+MID_TURN_END = re.compile(
+    r"\n\n(?:IMPORTANT: After completing your current task, you MUST address|"
+    r"This is how Claude Code surfaces messages)[^\n]*\Z"
 )
-"""What claude puts around a message that it hands over within a running turn: the first wording
-in 2.1.167 and 2.1.197 (in a message of role system), the second in 2.1.332 (of role user)."""
+"""What claude puts around a message that it hands over within a running turn: the first end in
+2.1.167 and 2.1.197 (in a message of role system, several in one text), the second in 2.1.332
+(of role user, each in a block)."""
 
 SIDE_REPLY = reply_of("Scripted title")
 
@@ -61,16 +61,30 @@ def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return list(content or ())
 
 
+def _mid_turn(text: str) -> list[str]:
+    """The user's messages inside such frames; empty when `text` is anything else."""
+    text = text.strip("\n")
+    if not text.startswith(MID_TURN_BEGIN):
+        return []
+    frames = f"\n\n{text}".split(f"\n\n{MID_TURN_BEGIN}")[1:]
+    return [MID_TURN_END.sub("", frame) for frame in frames]
+
+
 def _texts(messages: list[Mapping[str, Any]]) -> list[str]:
     found = []
     for message in messages:
+        own: list[str] = []
         for block in _blocks(message):
-            if block.get("type") != "text":
+            if block.get("type") != "text" or block["text"].startswith(CONTEXT_OPENINGS):
                 continue
-            if mid_turn := MID_TURN.fullmatch(block["text"].strip("\n")):
-                found.append(mid_turn[1])
-            elif message.get("role") == "user" and not block["text"].startswith(CONTEXT_OPENINGS):
-                found.append(block["text"])
+            if framed := _mid_turn(block["text"]):
+                found.extend(framed)
+            elif message.get("role") == "user":
+                own.append(block["text"])
+        # Messages that were queued while claude was busy come as the blocks of one message, and
+        # claude ends each but the last with a newline of its own.
+        found.extend(text.removesuffix("\n") for text in own[:-1])
+        found.extend(own[-1:])
     return found
 
 
