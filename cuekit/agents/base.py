@@ -31,6 +31,7 @@ class LaunchContext:
     folder_trusted: bool  # the user gave trust to cwd (not the agent's own record)
     hook_program: str | None  # run as `HOOK EVENT` with JSON on stdin; None: no hooks
     as_command: bool = False  # the first character may mean a command to the agent
+    recorded_trust: bool | None = None  # the agent's own record on cwd; None: it has none
 
 
 @dataclass(frozen=True)
@@ -201,6 +202,17 @@ def prompt_words(
     """A positional prompt, behind `--` where it needs that."""
     separator = ("--",) if needs_separator(prompt, subcommands, context) else ()
     return (*separator, UserText(prompt))
+
+
+def literal(prompt: str, special: str, context: LaunchContext) -> tuple[str, tuple[str, ...]]:
+    """A first prompt that the agent takes as text, and the warning when it had to be changed.
+
+    `special` has the first characters on which the agent acts; a space before one ends that.
+    """
+    if context.as_command or not prompt.startswith(tuple(special)):
+        return prompt, ()
+    said = f"a space was put before the prompt, so that its {prompt[0]!r} is taken as text"
+    return " " + prompt, (said,)
 
 
 def too_long(prompt: str) -> bool:

@@ -18,6 +18,11 @@ SUBCOMMANDS = base.word_set(
     "agents auth auto-mode config doctor gateway help install mcp migrate-installer plugin "
     "plugins project remote-control setup-token ultrareview update upgrade"
 )
+SPECIAL = "/"
+"""A first prompt that begins so is a command, in the TUI and with `-p`; `!` is text in both.
+
+Not so behind a space, which the model then gets too (2.1.167, 2.1.332).
+"""
 SETTINGS_FILE = "settings.json"
 
 
@@ -59,14 +64,20 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     files = {}
     if context.hook_program:
         files[SETTINGS_FILE] = settings(context.hook_program, bypass=skips_permissions(spec))
-    if base.is_batch(spec):
-        if base.too_long(prompt):
-            return base.Launch(words, stdin="prompt", files=files, prompt_delivery="stdin")
-        argv = (*words, *_prompt_words(spec, prompt, context))
-        return base.Launch(argv, stdin="null", files=files, warnings=_warnings(spec))
-    if base.too_long(prompt):
+    warnings = _warnings(spec)
+    first, changed = base.literal(prompt, SPECIAL, context)
+    if base.too_long(first):
+        if base.is_batch(spec):
+            return base.Launch(
+                words, stdin="prompt", files=files, warnings=warnings, prompt_delivery="stdin"
+            )
         return base.Launch(words, files=files, prompt_delivery="paste")
-    return base.Launch((*words, *_prompt_words(spec, prompt, context)), files=files)
+    return base.Launch(
+        (*words, *_prompt_words(spec, first, context)),
+        stdin="null" if base.is_batch(spec) else "tty",
+        files=files,
+        warnings=(*warnings, *changed),
+    )
 
 
 def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProblem]:
@@ -75,7 +86,9 @@ def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProb
 
 
 def first_prompt_problem(prompt: str, mode: Mode, version: str | None) -> str | None:
-    """Whether claude would act on the first character."""
+    """Refused only where no space can be put before it: in a prompt on standard input."""
+    if mode is Mode.BATCH and prompt.startswith(tuple(SPECIAL)) and base.too_long(prompt):
+        return f"claude would take this prompt for a command, since it begins with {prompt[0]!r}"
     return None
 
 
@@ -136,6 +149,6 @@ def _prompt_words(
 
 
 def _warnings(spec: TaskSpec) -> tuple[str, ...]:
-    if skips_permissions(spec):
+    if skips_permissions(spec) or not base.is_batch(spec):
         return ()
     return ("claude -p has nobody to ask: in batch what would need approval is refused",)

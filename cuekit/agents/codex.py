@@ -26,6 +26,13 @@ SUBCOMMANDS = base.word_set(
 """Words that one of the versions takes for a subcommand, of codex itself or of `codex exec`."""
 
 
+SPECIAL_IN_TUI = "!"
+"""A first prompt that begins so is run as a shell command by the TUI, not by `codex exec`.
+
+`/` is text there, and `$name` adds that skill to the message wherever it stands (0.133.0, 0.171.0).
+"""
+
+
 def capabilities(mode: Mode) -> Capabilities:
     """Hooks tell what it does, in the TUI and in `codex exec` alike."""
     return base.capabilities_of(KIND, mode, supports_activity=True)
@@ -66,10 +73,11 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     words = _words_before_prompt(spec, context, None)
     warnings = _warnings(spec)
     if not base.is_batch(spec):
-        if base.too_long(prompt):
-            return base.Launch(words, warnings=warnings, prompt_delivery="paste")
-        argv = (*words, *base.prompt_words(prompt, SUBCOMMANDS, context))
-        return base.Launch(argv, warnings=warnings)
+        first, changed = base.literal(prompt, SPECIAL_IN_TUI, context)
+        if base.too_long(first):
+            return base.Launch(words, prompt_delivery="paste")
+        argv = (*words, *base.prompt_words(first, SUBCOMMANDS, context))
+        return base.Launch(argv, warnings=changed)
     last_message = _last_message_file(context)
     if base.too_long(prompt) or prompt == "-":
         return base.Launch(
@@ -93,7 +101,7 @@ def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProb
 
 
 def first_prompt_problem(prompt: str, mode: Mode, version: str | None) -> str | None:
-    """Whether codex would act on the first character."""
+    """Nothing is refused: `!` is made literal by a space before it."""
     return None
 
 
@@ -157,6 +165,8 @@ def _context_words(spec: TaskSpec, context: base.LaunchContext) -> tuple[str, ..
         if not context.folder_trusted:
             words.append("--skip-git-repo-check")  # a plain folder is as good a place as any
         words += ["-o", UserText(_last_message_file(context))]
+        if _would_record_trust(context):
+            words += ["-c", UserText(_trust_setting(context.cwd, "untrusted"))]
     else:
         # the background server would outlive the pane; older versions ignore the setting
         words += ["-c", "features.daemon_auto_start=false"]
@@ -164,16 +174,27 @@ def _context_words(spec: TaskSpec, context: base.LaunchContext) -> tuple[str, ..
             flag for flag in ("--no-daemon", "--no-alt-screen") if flag in context.known_flags
         ]
     if context.folder_trusted:
-        words += ["-c", UserText(_trust_setting(context.cwd))]
+        words += ["-c", UserText(_trust_setting(context.cwd, "trusted"))]
     if context.hook_program:
         hooks = hook_arguments(context.hook_program)
         words += [word if word == "-c" else UserText(word) for word in hooks]
     return tuple(words)
 
 
-def _trust_setting(folder: str) -> str:
-    """Trust for one launch; codex writes nothing for it. The dotted form of the key fails."""
-    return f'projects={{{toml_string(folder)}={{trust_level="trusted"}}}}'
+def _would_record_trust(context: base.LaunchContext) -> bool:
+    """Whether `codex exec` would write into the user's configuration that the folder is trusted.
+
+    0.133.0 and 0.141.0 do so whenever the sandbox is writable, bypass or not, unless the folder
+    has a record; one given for the launch is enough, and "untrusted" gives nothing away.
+    """
+    if context.folder_trusted or context.recorded_trust is not None:
+        return False
+    return not base.version_at_least(context.version, (0, 171))
+
+
+def _trust_setting(folder: str, level: str) -> str:
+    """A folder's trust for one launch; codex writes nothing for it. A dotted key does not work."""
+    return f'projects={{{toml_string(folder)}={{trust_level="{level}"}}}}'
 
 
 def _last_message_file(context: base.LaunchContext) -> str:

@@ -16,11 +16,16 @@ EVENTS = {
     "PermissionRequest": "permission_request",
     "PostToolUse": "post_tool_use",
     "Stop": "stop",
+    "Interrupt": "interrupt",  # 0.171.0; older versions pass over it
+    "SessionEnd": "session_end",  # 0.171.0; older versions pass over it
 }
-"""The hook events that every supported version has, with the names that codex hashes."""
+"""The hook events in use, with the names that codex hashes."""
 
 TIMEOUT_S = 30
 """Seconds that codex waits for one hook; ours needs milliseconds."""
+
+SHORT_TIMEOUT_S = 3
+"""The most that 0.171.0 gives to the hooks of an end; it hashes this, whatever was asked for."""
 
 _SOURCE = "/<session-flags>/config.toml"
 
@@ -34,7 +39,9 @@ def trusted_hash(event: str, command: str) -> str:
     """The hash by which codex knows that the hook is the one that was trusted."""
     normal = {
         "event_name": EVENTS[event],
-        "hooks": [{"async": False, "command": command, "timeout": TIMEOUT_S, "type": "command"}],
+        "hooks": [
+            {"async": False, "command": command, "timeout": _timeout(event), "type": "command"}
+        ],
     }
     text = json.dumps(normal, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
@@ -46,11 +53,15 @@ def hook_arguments(hook_program: str) -> tuple[str, ...]:
     states: list[str] = []
     for event, name in EVENTS.items():
         command = hook_command(hook_program, event)
-        hook = f'{{type="command",command={toml_string(command)},timeout={TIMEOUT_S}}}'
+        hook = f'{{type="command",command={toml_string(command)},timeout={_timeout(event)}}}'
         arguments += ["-c", f"hooks.{event}=[{{hooks=[{hook}]}}]"]
         key = toml_string(f"{_SOURCE}:{name}:0:0")
         states.append(f'{key}={{trusted_hash="{trusted_hash(event, command)}"}}')
     return (*arguments, "-c", "hooks.state={" + ",".join(states) + "}")
+
+
+def _timeout(event: str) -> int:
+    return SHORT_TIMEOUT_S if event in ("Interrupt", "SessionEnd") else TIMEOUT_S
 
 
 def toml_string(text: str) -> str:
