@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 GREETER = (
-    "echo 'ready: say something'; "
+    'echo "ready: say something"; '
     'while read -r line; do [ "$line" = bye ] && break; echo "you said: $line"; done; '
-    "echo 'good bye'"
+    'echo "good bye"'
 )
 """What the shell agent runs: a program that answers each line that it is given."""
 
