@@ -15,7 +15,10 @@ from tests.support.real_agents import RealAgent, make_agent
 REQUIRE = "CUEKIT_REQUIRE_AGENTS"
 """Set to 1 where a version that is not installed must be a failure."""
 
-CHOSEN = chosen()
+try:
+    CHOSEN = chosen()
+except ValueError as error:
+    raise pytest.UsageError(str(error)) from None
 
 
 def _versions(name: str) -> list[AgentVersion]:

@@ -92,6 +92,9 @@ def _become(command: list[str], paths: list[Path], env: dict[str, str]) -> NoRet
             f"isolate: user id {os.getuid()} cannot read {', '.join(map(str, closed))}; "
             "put the checkout and its Python where every user may read, or run as a normal user"
         )
+    # Folders that are closed to this user would turn "not found" into "permission denied".
+    folders = env.get("PATH", os.defpath).split(os.pathsep)
+    env["PATH"] = os.pathsep.join(folder for folder in folders if os.access(folder, os.X_OK))
     try:
         os.execvpe(command[0], command, env)
     except OSError as error:

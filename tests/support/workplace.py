@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from cuekit.launch import transcript
 from cuekit.paths import Home
 from cuekit.service import cancel as ending
 from cuekit.service import lookup
@@ -96,10 +97,7 @@ class Workplace:
 
     def transcript(self, task_id: str) -> bytes:
         """The bytes of the pane, once its writer is done."""
-        from cuekit import files
-
-        lock = f"{self.home.run(task_id)}/writer.lock"
-        wait_until(lambda: not files.is_locked(lock), 10, "the transcript's writer")
+        assert transcript.wait_written(self.home.run(task_id), 20)
         return Path(self.task(task_id).task_dir, "transcript.txt").read_bytes()
 
     def transcript_now(self, task_id: str) -> bytes:
