@@ -11,7 +11,6 @@ POINTS = (
     "submit.files_written",
     "submit.before_session",
     "submit.session_started",
-    "submit.pane_recorded",
     "submit.child_seen",
 )
 

@@ -9,7 +9,7 @@ from cuekit import files
 FILE_NAME = "launch.json"
 ENVIRONMENT = "environment"
 LOCK = "lock"
-WRITER_LOCK = "writer.lock"
+WRITTEN = "transcript-done"
 SPOOL = "spool"
 TITLE = "title"
 WAITERS = "waiters"
@@ -41,6 +41,7 @@ class LaunchPlan:
     expects_evidence: bool  # the agent tells in this mode how its turn ended
     last_message_file: str | None = None
     transcript_limit: int = 64 * 1024 * 1024  # bytes
+    end_mark: str = ""  # nobody else's word; after the child's last output, see transcript.py
     first_prompt: list[str] = field(default_factory=list)  # command that types the first prompt
 
     def write(self) -> None:

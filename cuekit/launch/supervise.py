@@ -16,6 +16,7 @@ from cuekit import files
 from cuekit.activity import registry
 from cuekit.launch import child, events, notify, processes, sentinel, settlement
 from cuekit.launch import plan as plans
+from cuekit.launch import transcript as transcripts
 from cuekit.launch.capture import output_of
 from cuekit.launch.lost import settle_lost
 from cuekit.launch.plan import LaunchPlan
@@ -31,6 +32,7 @@ from cuekit.store import tasks
 WATCH_SECONDS = 0.2
 REST_SECONDS = 1.0
 OUTPUT_SECONDS = 0.06  # how long the last output of a failed child is waited for
+TRANSCRIPT_SECONDS = 10.0  # how long the session stays open for it
 FIRST_PROMPT_SECONDS = 0.5
 
 
@@ -62,6 +64,7 @@ class Supervisor:
         try:
             self.pid = child.start(self.plan.argv, self.plan.cwd, environment, self.plan.stdin)
         except child.StartFailed as error:
+            transcripts.send_mark(self.plan)
             self._end(Evidence(EndCause.EXITED, error.exit_code, agent_words=str(error)))
             return
         self._record_start()
@@ -202,6 +205,8 @@ class Supervisor:
         return processes.members(self.plan.task_id, roots)
 
     def _evidence(self) -> Evidence:
+        child.take_terminal_back()
+        transcripts.send_mark(self.plan)
         self._look()
         code, number = _exit_of(self.status)
         cause = self.cause or EndCause.EXITED
@@ -220,19 +225,10 @@ class Supervisor:
         return False if self.plan.expects_evidence else None
 
     def _last_words(self) -> str | None:
-        transcript = os.path.join(self.plan.task_dir, "transcript.txt")
-        deadline = time.monotonic() + OUTPUT_SECONDS
-        size = -1
-        while time.monotonic() < deadline:
-            now = os.path.getsize(transcript) if os.path.exists(transcript) else 0
-            if now == size and now > 0:
-                break
-            size = now
-            time.sleep(0.02)
-        return last_words(transcript)
+        transcripts.wait_written(self.plan.run_dir, OUTPUT_SECONDS)
+        return last_words(os.path.join(self.plan.task_dir, transcripts.FILE_NAME))
 
     def _end(self, evidence: Evidence) -> None:
-        child.take_terminal_back()
         code = evidence.exit_code if evidence.exit_code is not None else -1
         with contextlib.suppress(OSError):  # a full disk: the store has the truth
             sentinel.write(
@@ -286,6 +282,7 @@ def supervise(run_dir: str) -> int:
         db.execute("PRAGMA cache_size = -256")  # KiB: it looks at one row, for hours
         Supervisor(plan, db).run()
     os.close(lock)
+    transcripts.wait_written(run_dir, TRANSCRIPT_SECONDS)
     close_session(plan)
     return 0
 

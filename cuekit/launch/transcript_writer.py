@@ -5,7 +5,6 @@ writing works again. The size is capped. Window titles (OSC 0 and 2) are kept in
 supervisor.
 """
 
-import fcntl
 import os
 import re
 import select
@@ -18,8 +17,8 @@ if __name__ == "__main__":
 
 from cuekit import files
 from cuekit.launch import plan as plans
+from cuekit.launch import transcript as transcripts
 
-FILE_NAME = "transcript.txt"
 TITLE = re.compile(rb"\x1b\][02];([^\x07\x1b]{0,512})(?:\x07|\x1b\\)")
 TITLE_BYTES = 600
 TITLE_SECONDS = 0.1
@@ -118,6 +117,39 @@ class Titles:
         return self._title != self._stored
 
 
+class EndMark:
+    """Cuts the supervisor's mark out of the stream, and all that comes behind it."""
+
+    def __init__(self, mark: bytes) -> None:
+        self._mark = mark
+        self._held = b""
+        self.seen = False
+
+    def feed(self, data: bytes) -> bytes:
+        """The part of the stream that may be written now."""
+        if self.seen:
+            return b""
+        data = self._held + data
+        before, found, _ = data.partition(self._mark)
+        if found:
+            self.seen, self._held = True, b""
+            return before
+        kept = self._beginning_at_the_end_of(data)
+        self._held = data[len(data) - kept :]
+        return data[: len(data) - kept]
+
+    def rest(self) -> bytes:
+        """What was held back, at the end of the stream."""
+        held, self._held = self._held, b""
+        return held
+
+    def _beginning_at_the_end_of(self, data: bytes) -> int:
+        for length in range(min(len(self._mark) - 1, len(data)), 0, -1):
+            if data.endswith(self._mark[:length]):
+                return length
+        return 0
+
+
 def main(run_dir: str) -> int:
     """Copy until the end of the stream."""
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
@@ -125,10 +157,11 @@ def main(run_dir: str) -> int:
     plan = plans.read(run_dir)
     if plan is None:
         return 1
-    lock = os.open(os.path.join(run_dir, plans.WRITER_LOCK), os.O_RDWR | os.O_CREAT, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    transcript = Transcript(os.path.join(plan.task_dir, FILE_NAME), plan.transcript_limit)
+    transcript = Transcript(
+        os.path.join(plan.task_dir, transcripts.FILE_NAME), plan.transcript_limit
+    )
     titles = Titles(os.path.join(run_dir, plans.TITLE))
+    end = EndMark(transcripts.mark(plan))
     while True:
         if titles.waits and not select.select([0], [], [], TITLE_SECONDS)[0]:
             titles.store(at_once=True)
@@ -136,9 +169,13 @@ def main(run_dir: str) -> int:
         data = os.read(0, 65536)
         if not data:
             break
-        transcript.write(data)
+        transcript.write(end.feed(data))
         titles.feed(data)
+        if end.seen:
+            transcripts.say_written(run_dir)
+    transcript.write(end.rest())
     transcript.close()
+    transcripts.say_written(run_dir)
     return 0
 
 

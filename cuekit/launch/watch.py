@@ -5,9 +5,9 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from types import ModuleType
 from typing import Any
 
+from cuekit.activity.base import ActivityModule
 from cuekit.launch import plan as plans
 from cuekit.launch.capture import output_of
 from cuekit.launch.plan import LaunchPlan
@@ -24,7 +24,7 @@ SLOW_AFTER_SECONDS = 60.0
 class Watch:
     """Collects signals; each look gives those that came since the last, in order of time."""
 
-    def __init__(self, plan: LaunchPlan, agent: ModuleType | None) -> None:
+    def __init__(self, plan: LaunchPlan, agent: ActivityModule | None) -> None:
         self._plan = plan
         self._agent = agent
         self._spool = os.path.join(plan.run_dir, plans.SPOOL)

@@ -123,7 +123,7 @@ class Tmux:
         if unattached.strip() == "on":
             self._remove_quietly(name)
             raise _closes_detached("exit-unattached", self._socket)
-        if made != name or not PANE_ID.match(pane_id) or not self._has_session(target):
+        if made != name or not PANE_ID.match(pane_id):
             self._remove_quietly(name)
             raise TmuxUnclear(
                 f"tmux did not keep the session {name} that it was told to make",

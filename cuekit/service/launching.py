@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cuekit.service.submit import Resolved
 
 START_SECONDS = 20.0
+SERVER_TRIES = 8
 PROMPT_FILE = "prompt.md"
 LAUNCH_FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "launch")
 SUPERVISOR = os.path.join(LAUNCH_FOLDER, "supervisor.py")
@@ -205,6 +206,7 @@ def _plan(
         session=tmux_session_name(task_id),
         expects_evidence=resolved.agent.capabilities(mode).supports_activity,
         last_message_file=started.last_message_file,
+        end_mark=os.urandom(12).hex(),
         first_prompt=first_prompt,
     )
 
@@ -234,6 +236,7 @@ def _write_files(
 
 
 def _start_session(tmux: "Tmux", plan: LaunchPlan, resolved: "Resolved") -> None:
+    from cuekit.panes.base import TmuxGone
     from cuekit.panes.octal import shell_hook, shell_path
 
     def run(name: str) -> str:
@@ -242,15 +245,22 @@ def _start_session(tmux: "Tmux", plan: LaunchPlan, resolved: "Resolved") -> None
     settings = resolved.effective.multiplexer
     settle_it = shell_hook(run("pane-died.sh"))
     faults.point("submit.before_session")
-    tmux.start_session(
-        plan.session,
-        ["/bin/sh", "-c", run("launch.sh")],
-        task_id=plan.task_id,
-        pipe_command=run("writer.sh"),
-        hooks={"pane-died": settle_it, "client-detached": settle_it},
-        width=settings.width,
-        height=settings.height,
-    )
+    for left in range(SERVER_TRIES - 1, -1, -1):
+        try:
+            tmux.start_session(
+                plan.session,
+                ["/bin/sh", "-c", run("launch.sh")],
+                task_id=plan.task_id,
+                pipe_command=run("writer.sh"),
+                hooks={"pane-died": settle_it, "client-detached": settle_it},
+                width=settings.width,
+                height=settings.height,
+            )
+            break
+        except TmuxGone:  # it was on its way out, since its last session had ended
+            if not left:
+                raise
+            time.sleep(0.05)
     faults.point("submit.session_started")
 
 
@@ -261,21 +271,50 @@ def _await_start(db: sqlite3.Connection, task_id: str, run_dir: str, tmux: "Tmux
             task = tasks.get(db, task_id)
             if task is None:
                 raise CuekitError(f"the task {task_id} was deleted", code="task_not_found")
-            begun = task.status is not Status.QUEUED and (task.child or task.ended)
-            if begun or time.monotonic() >= deadline:
-                break
-            waiter.wait(0.25)
-    if not begun:
+            if task.status is not Status.QUEUED and (task.child or task.ended):
+                faults.point("submit.child_seen")
+                return task
+            if not waiter.wait(1.0) and _vanished(tmux, task_id):
+                _refuse_vanished(db, task_id)
+            if time.monotonic() >= deadline:
+                raise CuekitError(
+                    f"the pane of {task_id} was made, but its supervisor has not started the "
+                    f"agent in {START_SECONDS:g} s",
+                    code="start_unclear",
+                    hint=f"cuekit task status {task_id}",
+                    retryable=True,
+                    details={"task_id": task_id},
+                )
+
+
+def _vanished(tmux: "Tmux", task_id: str) -> bool:
+    from cuekit.panes.base import TmuxGone
+
+    try:
+        return tmux.pane(tmux_session_name(task_id)) is None
+    except TmuxGone:
+        return True
+    except CuekitError:
+        return False  # tmux does not say; the deadline decides
+
+
+def _refuse_vanished(db: sqlite3.Connection, task_id: str) -> None:
+    """The pane is gone without its supervisor ever having begun."""
+    error = {
+        "code": "pane_vanished",
+        "message": "tmux closed the pane before the agent was started",
+        "hint": "cuekit doctor",
+        "retryable": True,
+        "details": {"task_id": task_id},
+    }
+    if tasks.move(db, task_id, Status.FAILED, {"error": error}, only_from=[Status.QUEUED]):
         raise CuekitError(
-            f"the pane of {task_id} was made, but its supervisor has not started the agent "
-            f"in {START_SECONDS:g} s",
-            code="start_unclear",
-            hint=f"cuekit task status {task_id}",
+            f"tmux closed the pane of {task_id} before the agent was started",
+            code="pane_vanished",
+            hint="cuekit doctor names the options of tmux.conf that close sessions",
             retryable=True,
             details={"task_id": task_id},
         )
-    faults.point("submit.child_seen")
-    return task
 
 
 def _take_back(

@@ -2,8 +2,14 @@
 
 import sqlite3
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from cuekit.paths import Home
+
+if TYPE_CHECKING:
+    from cuekit.store.tasks import Task
+
+COMING_SECONDS = 10.0  # from the making of a pane to the supervisor's lock, on a loaded machine
 
 
 def reconcile(home: Home, db: sqlite3.Connection, environ: Mapping[str, str]) -> None:
@@ -28,7 +34,11 @@ def _settle(home: Home, db: sqlite3.Connection, task_id: str, environ: Mapping[s
     from cuekit.store import tasks
 
     task = tasks.get(db, task_id)  # again: its supervisor may have settled it in between
-    if task is None or task.ended or not settle_lost(home, db, task) or task.socket_path is None:
+    if task is None or task.ended or task.socket_path is None:
+        return
+    if task.status == "queued" and _is_coming(task, environ):
+        return
+    if not settle_lost(home, db, task):
         return
     from cuekit.panes.tmux import Tmux
 
@@ -38,3 +48,20 @@ def _settle(home: Home, db: sqlite3.Connection, task_id: str, environ: Mapping[s
             tmux.kill_session(tmux_session_name(task_id))
     except CuekitError:
         return  # no server, so no session either; one that does not answer is doctor's to report
+
+
+def _is_coming(task: "Task", environ: Mapping[str, str]) -> bool:
+    """Whether the pane of a queued task was made, so that its supervisor is on its way."""
+    import time
+
+    from cuekit.errors import CuekitError
+    from cuekit.model.task import tmux_session_name
+    from cuekit.panes.tmux import Tmux
+
+    if time.time() - task.created_at > COMING_SECONDS:
+        return False
+    try:
+        pane = Tmux(str(task.socket_path), environ=environ).pane(tmux_session_name(task.task_id))
+    except CuekitError:
+        return False
+    return pane is not None and not pane.dead
