@@ -69,17 +69,14 @@ def _outcome(case: ElementTree.Element) -> str:
 
 def page(found: Results, labels: list[str]) -> str:
     """The table, in sections by test module."""
-    lines: list[str] = []
-    section = ""
+    sections: dict[str, list[str]] = {}
     for (module, name), row in found.items():
-        if module != section:
-            section = module
-            heading = re.sub(r"^test_", "", module.rpartition(".")[2]).replace("_", " ")
-            lines += ["" if not lines else "\n", f"## {heading}\n"]
-            lines += [f"| behaviour | {' | '.join(labels)} |", f"|---{'|---' * len(labels)}|"]
+        heading = re.sub(r"^test_", "", module.rpartition(".")[2]).replace("_", " ")
         words = name.removeprefix("test_").replace("_", " ")
-        lines.append(f"| {words} | {' | '.join(row.get(label, '-') for label in labels)} |")
-    return "\n".join(line for line in lines if line != "") + "\n"
+        cells = " | ".join(row.get(label, "-") for label in labels)
+        sections.setdefault(heading, []).append(f"| {words} | {cells} |\n")
+    head = f"| behaviour | {' | '.join(labels)} |\n|---{'|---' * len(labels)}|\n"
+    return "\n".join(f"## {title}\n\n{head}{''.join(rows)}" for title, rows in sections.items())
 
 
 if __name__ == "__main__":
