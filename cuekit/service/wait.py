@@ -10,6 +10,7 @@ from cuekit.errors import NotFound
 from cuekit.launch.notify import Waiter
 from cuekit.model.activity import Activity
 from cuekit.model.lifecycle import Status
+from cuekit.model.task import Mode
 from cuekit.service import lookup, settle
 from cuekit.service.views import Json, Panes, status_view
 from cuekit.store import tasks
@@ -77,6 +78,8 @@ def satisfies(task: Task, until: Until, after: int | None) -> bool:
     if task.ended:
         return True
     idle = task.activity == Activity.IDLE and task.turn > (after or 0)
+    if task.mode == Mode.BATCH:
+        idle = False  # it ends by itself when its one turn is over
     needs_somebody = task.status is Status.INPUT_REQUIRED or task.activity in (
         Activity.WAITING_APPROVAL,
         Activity.WAITING_INPUT,
