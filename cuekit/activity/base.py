@@ -24,6 +24,7 @@ class Screen:
     composer: Composer = Composer.HIDDEN
     draft: str | None = None  # what somebody typed and did not send
     busy: bool | None = None  # None: the screen does not tell
+    failure: str | None = None  # the agent's words about the last turn, where that failed
 
 
 @dataclass(frozen=True)
