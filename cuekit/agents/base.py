@@ -162,6 +162,12 @@ def capabilities_of(kind: str, mode: Mode, **differences: bool) -> Capabilities:
     )
 
 
+def with_arguments(argv: Sequence[str], binary: str, arguments: Sequence[str]) -> tuple[str, ...]:
+    """The argument vector with a configured command's own arguments right behind the binary."""
+    place = argv.index(binary) + 1
+    return (*argv[:place], *arguments, *argv[place:])
+
+
 def word_set(text: str) -> frozenset[str]:
     """The words of a text, as a set."""
     return frozenset(text.split())
@@ -215,6 +221,13 @@ def literal(prompt: str, special: str, context: LaunchContext) -> tuple[str, tup
     return " " + prompt, (said,)
 
 
+def special_character_problem(agent: str, prompt: str, special: str) -> str | None:
+    """The refusal of a first prompt whose first character the agent would act on."""
+    if not prompt.startswith(tuple(special)):
+        return None
+    return f"{agent} would act on the first character of this prompt, {prompt[0]!r}"
+
+
 def too_long(prompt: str) -> bool:
     """Whether the prompt has to travel in another way than as an argument."""
     return not fits_argument(prompt)
@@ -238,7 +251,7 @@ def check_options(
     """The strict reading of a spec's model and adapter options.
 
     `values` names the agent's own options and what each takes (None: any text). `asks` is False
-    for an agent that never asks before it acts and so cannot keep `prompt`.
+    for an agent that cannot be made to ask, and so cannot keep `permissions: prompt`.
     """
     known: dict[str, Sequence[Any] | None] = {**OPTIONS_OF_ALL, **values}
     problems = model_problems(spec)
@@ -251,7 +264,7 @@ def check_options(
         problems.append(
             OptionProblem(
                 "dangerously_skip_permissions",
-                f"{spec.agent_kind} never asks before it acts, so it cannot be made to",
+                f"no way is known to make {spec.agent_kind} ask before it acts",
                 "use an agent that asks, or --lenient to run it all the same",
             )
         )

@@ -1,0 +1,126 @@
+"""xAI's grok: measured with 1.0.41."""
+
+from cuekit.agents import base
+from cuekit.agents.prompt import render
+from cuekit.agents.quoting import UserText, shell_form
+from cuekit.model.capability import Capabilities
+from cuekit.model.task import Mode, TaskSpec, skips_permissions
+
+KIND = "grok"
+COMMAND = "grok"
+VERIFIED = True
+VALUES_FROM = "grok 1.0.41, run"
+INSTALL = "npm install -g @xai-official/grok"
+HELP: tuple[tuple[str, ...], ...] = (("--help",),)
+HIDDEN_FLAGS = frozenset({"--no-leader"})
+
+SUBCOMMANDS = base.word_set(
+    "agent clone completions cursor-worker dashboard disk-usage doctor du export help inspect "
+    "leader login logout mcp memory models plugin sessions setup trace update usage v version "
+    "worktree wrap"
+)
+
+
+def capabilities(mode: Mode) -> Capabilities:
+    """As most agents."""
+    return base.capabilities_of(KIND, mode)
+
+
+def prompt_text(spec: TaskSpec) -> str:
+    """The rendered spec."""
+    return render(spec)
+
+
+def arguments(
+    spec: TaskSpec, context: base.LaunchContext | None = None, *, binary: str | None = None
+) -> tuple[str, ...]:
+    """`grok [permissions] [model] [-p] prompt`."""
+    words = _words_before_prompt(spec, context, binary)
+    return (*words, *_prompt_words(spec, prompt_text(spec), context))
+
+
+def command_line(
+    spec: TaskSpec, context: base.LaunchContext | None = None, *, binary: str | None = None
+) -> str:
+    """The shell form of the argument vector."""
+    return shell_form(arguments(spec, context, binary=binary))
+
+
+def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
+    """The start of this task; a prompt too long for an argument is read from its file in batch."""
+    prompt = prompt_text(spec)
+    words = _words_before_prompt(spec, context, None)
+    batch = base.is_batch(spec)
+    warnings = (
+        ("grok -p has nobody to ask: what would need approval is left out, and it exits with 0",)
+        if batch and not skips_permissions(spec)
+        else ()
+    )
+    if base.too_long("--single=" + prompt):
+        if batch:
+            argv = (*words, "--prompt-file", UserText(context.prompt_file))
+            return base.Launch(argv, "null", warnings=warnings)
+        return base.Launch(words, prompt_delivery="paste")
+    argv = (*words, *_prompt_words(spec, prompt, context))
+    return base.Launch(argv, "null" if batch else "tty", warnings=warnings)
+
+
+def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProblem]:
+    """Strict checks."""
+    return base.check_options(spec, {})
+
+
+def first_prompt_problem(prompt: str, mode: Mode, version: str | None) -> str | None:
+    """Slash commands, shell mode and files to read in."""
+    return base.special_character_problem("grok", prompt, "/!@")
+
+
+def root_problem(spec: TaskSpec) -> str | None:
+    """Nothing is known that grok refuses as root."""
+    return None
+
+
+def emitted_flags() -> frozenset[str]:
+    """Every long flag that the builder can emit."""
+    return frozenset(
+        {
+            "--always-approve",
+            "--model",
+            "--no-alt-screen",
+            "--no-leader",
+            "--permission-mode",
+            "--prompt-file",
+            "--single",
+        }
+    )
+
+
+def _words_before_prompt(
+    spec: TaskSpec, context: base.LaunchContext | None, binary: str | None
+) -> tuple[str, ...]:
+    skips = skips_permissions(spec)
+    return (
+        binary or (context.binary if context else COMMAND),
+        *(("--always-approve",) if skips else ()),
+        *(("--permission-mode", "default") if context and not skips else ()),
+        *base.model_words(spec, "-m"),
+        *(_context_words(spec, context) if context else ()),
+    )
+
+
+def _context_words(spec: TaskSpec, context: base.LaunchContext) -> tuple[str, ...]:
+    """No shared background process, and a transcript in which finished text is contiguous."""
+    if base.is_batch(spec):
+        return ("--no-leader",)
+    inline = ("--no-alt-screen",) if "--no-alt-screen" in context.known_flags else ()
+    return ("--no-leader", *inline)
+
+
+def _prompt_words(
+    spec: TaskSpec, prompt: str, context: base.LaunchContext | None
+) -> tuple[str, ...]:
+    if not base.is_batch(spec):
+        return base.prompt_words(prompt, SUBCOMMANDS, context)
+    if prompt.startswith("-"):
+        return (UserText("--single=" + prompt),)
+    return ("-p", UserText(prompt))
