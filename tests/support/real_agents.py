@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import shlex
 import subprocess
 import sys
@@ -30,9 +29,6 @@ from tests.support.model_server import ModelServer
 from tests.support.tmux import TmuxServer
 from tests.support.wait import wait_until
 
-MARK = "CUEKIT_TEST_MARK"
-"""Environment variable that every process of one test's agent inherits."""
-
 
 @dataclass
 class RealAgent:
@@ -46,7 +42,6 @@ class RealAgent:
     cuekit_home: Path
     env: dict[str, str]
     tmux: TmuxServer
-    mark: str
 
     @property
     def name(self) -> str:
@@ -106,13 +101,16 @@ class RealAgent:
         return json.loads(done.stdout)
 
     def processes(self) -> dict[int, str]:
-        """Everything alive that this agent, cuekit or tmux started in this test."""
-        return processes.marked(f"{MARK}={self.mark}")
+        """Everything alive that belongs to this agent: tmux, cuekit's own, and what it started.
+
+        Told by the home in the environment, which every program passes on.
+        """
+        return processes.marked(f"HOME={self.home}")
 
     def close(self) -> None:
         """End the tmux server, every process that is left, and the model."""
         self.tmux.close()
-        processes.end_marked(f"{MARK}={self.mark}")
+        processes.end_marked(f"HOME={self.home}")
         self.model.close()
 
     def _run(
@@ -152,7 +150,7 @@ def make_agent(version: AgentVersion, folder: Path) -> RealAgent:
         raise FileNotFoundError(f"{version.label} is not installed below {version.folder.parent}")
     for name in ("bin", "home", "tmp"):
         (folder / name).mkdir()
-    home, project, mark = folder / "home", folder / "project", secrets.token_hex(8)
+    home, project = folder / "home", folder / "project"
     (folder / "bin" / version.name).symlink_to(binary)
     scripts = sysconfig.get_path("scripts")
     env = {
@@ -166,11 +164,10 @@ def make_agent(version: AgentVersion, folder: Path) -> RealAgent:
         "TMPDIR": str(folder / "tmp"),
         "CUEKIT_HOME": str(folder / "cuekit"),
         "GIT_CONFIG_NOSYSTEM": "1",
-        MARK: mark,
     }
     model = ModelServer().start()
     files = agent_home.codex_files if version.name == "codex" else agent_home.claude_files
     env |= files(home, model.url)
     _git_repository(project, env)
     tmux = TmuxServer(label="default", env=env)
-    return RealAgent(version, binary, model, home, project, folder / "cuekit", tmux.env, tmux, mark)
+    return RealAgent(version, binary, model, home, project, folder / "cuekit", tmux.env, tmux)
