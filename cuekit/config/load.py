@@ -1,6 +1,7 @@
 """From the files to the settings in force: the project's, the user's, and what is built in."""
 
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -95,7 +96,15 @@ def content_state(file: str, sha256: str) -> str:
 
 def _user_settings(home: Home, environ: Mapping[str, str]) -> Settings:
     read = _read(home.config, environ)
-    return read[1] if read else {}
+    if read is None:
+        return {}
+    if os.stat(home.config).st_mode & stat.S_IWOTH:
+        raise InvalidInput(
+            f"{home.config}: every user can write to it, so it cannot be trusted",
+            code="config_invalid",
+            hint=f"chmod o-w {home.config}",
+        )
+    return read[1]
 
 
 def _read(path: str, environ: Mapping[str, str]) -> tuple[str, Settings] | None:

@@ -204,7 +204,13 @@ def _first(document: Document, problems: Sequence[tuple[Place, str]]) -> Invalid
 
 
 def _dotted(place: Place) -> str:
-    return ".".join(str(part) for part in place)
+    return ".".join(_name(str(part)) for part in place)
+
+
+def _name(part: str) -> str:
+    """A name from the file as it can stand in one line of a message."""
+    shown = part if part.isprintable() else repr(part)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
 def _problem(document: Document, error: dict[str, Any]) -> tuple[Place, str]:

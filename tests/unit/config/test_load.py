@@ -1,6 +1,7 @@
 """From files to settings: discovery, precedence, trust, and every way for a file to be wrong."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -8,11 +9,13 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from cuekit.agents.registry import KINDS as ALL_KINDS
 from cuekit.config import load
-from cuekit.config.document import read_bytes, read_document
+from cuekit.config.document import LARGEST_FILE, read_bytes, read_document
 from cuekit.config.effective import (
     AdapterSettings,
     Effective,
@@ -256,6 +259,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_taken(project: Project) -> 
             "3: multiplexer.socket_path: give socket_name or socket_path",
         ),
         ("submit:\n  model: a\n  keep: 5\n  mode: x\n", "3: submit.keep: expected true or false"),
+        ('submit: {"a\\nb": 1}\n', "1: submit.'a\\nb': unknown name; "),
         ("- submit\n", "1: expected names with values, `name: value`"),
         ("submit\n", "1: expected names with values, `name: value`"),
         ("submit: {model: a}\nsubmit: {}\n", "2: 'submit' was already given in line 1"),
@@ -305,6 +309,44 @@ def test_a_wrong_user_file_is_named_too(project: Project) -> None:
         project.effective()
 
 
+def test_a_user_file_that_everybody_can_write_to_is_refused(project: Project) -> None:
+    project.write_user("submit: {}\n")
+    os.chmod(project.home.config, 0o666)
+    with pytest.raises(InvalidInput, match="every user can write to it") as raised:
+        project.effective()
+    assert raised.value.code == "config_invalid"
+
+
+SCRAPS = (
+    *("&a ", "*a", "!!int ", "!", "%", "---\n", "...\n", "? ", "- ", "[", "]", "{", "}", "|", ">"),
+    *("'", '"', "\\", "\n", "\t", "\0", "\x85", "\u2028", "<<: ", "~", "null", "1e5", "0x1f", "="),
+    *("2001-01-01", "%YAML 3.0\n", "#", ": ", ",", "@", "`", "\\ud800", "!!binary ", "!!set "),
+    *("1_000", ".nan", "190:20:30", "yes", "\x1b[31m"),
+)
+
+
+@given(st.lists(st.tuples(st.integers(0, len(WHOLE)), st.sampled_from(SCRAPS)), max_size=4))
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_whatever_a_file_holds_it_is_taken_or_refused_in_one_line(
+    project: Project, changes: list[tuple[int, str]]
+) -> None:
+    text = WHOLE
+    for place, scrap in changes:
+        text = text[:place] + scrap + text[place:]
+    project.write(text)
+    try:
+        project.effective()
+    except InvalidInput as error:
+        refused = error
+    else:
+        return
+    assert refused.code == "config_invalid"
+    assert "\n" not in refused.message
+    assert refused.message.startswith(f"{project.file}:")
+
+
 def test_a_file_that_is_none_is_refused(project: Project) -> None:
     project.file.mkdir()
     with pytest.raises(InvalidInput, match=r"\.cuekit\.yaml: is not a regular file"):
@@ -335,10 +377,10 @@ def test_an_endless_or_a_large_file_is_refused(project: Project) -> None:
     with pytest.raises(InvalidInput, match="is not a regular file"):
         project.effective()
     project.file.unlink()
-    project.write(b"#" * (1024 * 1024 + 1))
-    with pytest.raises(InvalidInput, match="is larger than 1048576 bytes"):
+    project.write(b"#" * (LARGEST_FILE + 1))
+    with pytest.raises(InvalidInput, match=f"is larger than {LARGEST_FILE} bytes"):
         project.effective()
-    project.write(b"#" * (1024 * 1024))
+    project.write(b"#" * LARGEST_FILE)
     assert project.effective().sources == {}
 
 
@@ -374,13 +416,7 @@ def test_what_init_writes_is_valid(
 
 
 def test_every_commented_line_that_init_writes_is_valid_too(project: Project) -> None:
-    lines = config_text("prompt").splitlines()
-    settings = [
-        line.replace("# ", "", 1) if ": " in line and not line[0].isupper() else line
-        for line in lines
-        if not line.startswith("# ") or line.startswith(("# multiplexer", "#   "))
-    ]
-    text = "\n".join(line.replace("# multiplexer", "multiplexer") for line in settings)
+    text = re.sub(r"^( *)# ( *\w+:)", r"\1\2", config_text("prompt"), flags=re.MULTILINE)
     project.write(text)
     project.trust()
     found = project.effective()
