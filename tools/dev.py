@@ -77,10 +77,7 @@ def install_agents(python: Path, arguments: Sequence[str]) -> str:
 
 def agents(arguments: Sequence[str]) -> int:
     """Install the real agents of the manifest."""
-    if problem := install_agents(prepare(), arguments):
-        say(problem)
-        return 1
-    return run([str(VENV / "bin/python"), "-m", "tests.support.install_agents", *arguments])
+    return run([str(prepare()), "-m", "tests.support.install_agents", *arguments])
 
 
 def check(arguments: Sequence[str]) -> int:
