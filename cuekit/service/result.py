@@ -1,0 +1,62 @@
+"""`task result`: what came out of a task."""
+
+import os
+import time
+from collections.abc import Mapping
+
+from cuekit.service import lookup
+from cuekit.service.transcript import readable_tail, wait_for_writer
+from cuekit.service.views import Json, error_view, transcript_path
+from cuekit.store.tasks import Task
+
+TAIL_LINES = 20
+ARTIFACTS = (
+    ("prompt", "prompt.md"),
+    ("last_message", "last-message.txt"),
+    ("events", "events.jsonl"),
+)
+
+
+def result(ref: str, environ: Mapping[str, str]) -> Json:
+    """The result as it stands; `final` tells whether the task has ended.
+
+    `summary` is the agent's last message; where the agent tells none, the last readable lines of
+    its output, once it has ended.
+    """
+    with lookup.settled_store(environ) as (home, db):
+        task = lookup.resolve_one(db, ref)
+    summary = task.summary
+    if summary is None and task.ended and _speaks_by_output(task):
+        wait_for_writer(home, task)
+        summary = readable_tail(task, TAIL_LINES)
+    return {
+        "task_id": task.task_id,
+        "status": str(task.status),
+        "final": task.ended,
+        "summary": summary,
+        "files_changed": [],
+        "exit_code": task.exit_code,
+        "exit_signal": task.exit_signal,
+        "usage": task.usage,
+        "duration_ms": duration_ms(task, time.time()),
+        "artifacts": artifacts(task),
+        "error": error_view(task),
+    }
+
+
+def duration_ms(task: Task, now: float) -> int | None:
+    """How long the child ran, or has run until now; None when it never did."""
+    if task.started_at is None:
+        return None
+    return round(((task.completed_at or now) - task.started_at) * 1000)
+
+
+def artifacts(task: Task) -> list[Json]:
+    """The files of the task that are there."""
+    named = [("transcript", transcript_path(task))]
+    named += [(kind, os.path.join(task.task_dir, name)) for kind, name in ARTIFACTS]
+    return [{"kind": kind, "path": path} for kind, path in named if os.path.isfile(path)]
+
+
+def _speaks_by_output(task: Task) -> bool:
+    return task.agent_kind == "shell" or task.mode == "batch"
