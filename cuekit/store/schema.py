@@ -54,6 +54,60 @@ CREATE UNIQUE INDEX task_by_live_name ON task (name)
   WHERE name IS NOT NULL AND status IN ('queued', 'running', 'input_required');
 """
 
+APPROVALS = """
+CREATE TABLE approval (
+  approval_id TEXT PRIMARY KEY,
+  task_id TEXT NOT NULL REFERENCES task (task_id) ON DELETE CASCADE,
+  agent_kind TEXT NOT NULL,
+  tool TEXT NOT NULL,
+  native_tool TEXT NOT NULL,
+  input TEXT NOT NULL,
+  reason TEXT,
+  cwd TEXT,
+  tool_id TEXT,
+  risk TEXT NOT NULL,
+  options TEXT NOT NULL DEFAULT '[]',
+  questions TEXT NOT NULL DEFAULT '[]',
+  abilities TEXT NOT NULL DEFAULT '{}',
+  native TEXT NOT NULL DEFAULT '{}',
+  state TEXT NOT NULL DEFAULT 'pending',
+  decision TEXT,
+  decided_by TEXT,
+  decided_how TEXT,
+  requested_at REAL NOT NULL,
+  decided_at REAL,
+  delivered_at REAL,
+  asker TEXT
+);
+CREATE INDEX approval_by_task ON approval (task_id, requested_at);
+CREATE INDEX approval_by_state ON approval (state, requested_at);
+CREATE TABLE rule (
+  rule_id TEXT PRIMARY KEY,
+  effect TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  scope_ref TEXT NOT NULL,
+  agent_kind TEXT,
+  tool TEXT,
+  command TEXT,
+  path TEXT,
+  risk TEXT,
+  made_by TEXT NOT NULL,
+  made_at REAL NOT NULL,
+  from_approval TEXT
+);
+CREATE INDEX rule_by_scope ON rule (scope, scope_ref);
+CREATE TABLE inbox (
+  message_id INTEGER PRIMARY KEY AUTOINCREMENT,
+  task_id TEXT NOT NULL REFERENCES task (task_id) ON DELETE CASCADE,
+  kind TEXT NOT NULL,
+  body TEXT NOT NULL,
+  sent_at REAL NOT NULL,
+  taken_at REAL,
+  receipt TEXT
+);
+CREATE INDEX inbox_by_task ON inbox (task_id, message_id);
+"""
+
 
 def _run(db: Connection, script: str) -> None:
     for statement in script.split(";\n"):
@@ -66,4 +120,9 @@ def first(db: Connection) -> None:
     _run(db, TASKS)
 
 
-MIGRATIONS = (first,)
+def second(db: Connection) -> None:
+    """Approvals, always-rules, and messages to a task's sidecar."""
+    _run(db, APPROVALS)
+
+
+MIGRATIONS = (first, second)

@@ -1,0 +1,1 @@
+"""Bytes, lines, JSON-RPC and child processes; knows no agent."""
