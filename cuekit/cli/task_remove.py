@@ -1,0 +1,76 @@
+"""`cuekit task delete` and `cuekit task cleanup`."""
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from cuekit.cli import render
+from cuekit.cli.options import DURATION, command, format_option, tasks_argument
+
+if TYPE_CHECKING:
+    from cuekit.service.cleanup import Removed
+
+ENDS = ("completed", "failed", "cancelled", "timed_out", "blocked")
+
+
+@command(
+    "delete",
+    help="Remove ended tasks, their files and what is left of their panes.\n\nA task that goes "
+    "on is kept: cancel it first. Exit status 4 when a task was kept.",
+    short_help="Remove ended tasks and their files.",
+    examples=("cuekit task delete t_4f9k2m1x", "cuekit task delete @last --dry-run"),
+)
+@tasks_argument
+@click.option("--dry-run", is_flag=True, help="Only tell what would be removed.")
+@format_option
+def delete(tasks: tuple[str, ...], dry_run: bool, fmt: str) -> int:
+    """Remove the tasks that are named."""
+    from cuekit.service.cleanup import delete as delete_tasks
+
+    done = delete_tasks(tasks, os.environ, dry_run=dry_run)
+    _show(done, dry_run, fmt)
+    return 4 if done.kept else 0
+
+
+@command(
+    "cleanup",
+    help="Remove all ended tasks that fit, with their files and panes.\n\nWithout --all these "
+    "are the tasks of the project that you stand in.",
+    short_help="Remove all ended tasks that fit.",
+    examples=(
+        "cuekit task cleanup --older-than 14d",
+        "cuekit task cleanup --all --status completed --dry-run",
+    ),
+)
+@click.option("--all", "every_project", is_flag=True, help="Tasks of every project.")
+@click.option(
+    "--older-than", type=DURATION, default=0.0, help="Only those that ended so long ago: 2h, 14d."
+)
+@click.option(
+    "--status",
+    "statuses",
+    multiple=True,
+    type=click.Choice(ENDS),
+    help="Only those that ended so; may be repeated.",
+)
+@click.option("--dry-run", is_flag=True, help="Only tell what would be removed.")
+@format_option
+def cleanup(
+    every_project: bool, older_than: float, statuses: tuple[str, ...], dry_run: bool, fmt: str
+) -> int:
+    """Remove what fits."""
+    from cuekit.service.cleanup import cleanup as clean
+    from cuekit.service.listing import wanted_tasks
+
+    wanted = wanted_tasks(statuses=statuses or ENDS, every_project=every_project)
+    done = clean(os.environ, wanted=wanted, older_than_s=older_than, dry_run=dry_run)
+    _show(done, dry_run, fmt)
+    return 1 if done.kept else 0
+
+
+def _show(done: "Removed", dry_run: bool, fmt: str) -> None:
+    verb = "would remove" if dry_run else "removed"
+    lines = [f"{verb} {task_id}" for task_id in done.removed]
+    lines += [f"kept {it['task_id']}: {render.visible(it['reason'])}" for it in done.kept]
+    render.emit(done.as_json(), fmt, lambda _: "\n".join(lines) or "nothing to remove")

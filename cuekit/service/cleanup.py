@@ -1,0 +1,148 @@
+"""`task delete` and `task cleanup`: ended tasks, their files and their panes go for good."""
+
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from cuekit import files
+from cuekit.errors import CuekitError
+from cuekit.model.task import TASK_ID, tmux_session_name
+from cuekit.paths import Home
+from cuekit.service import lookup
+from cuekit.service.views import Json
+from cuekit.store import listing, tasks
+from cuekit.store.listing import Filter
+from cuekit.store.tasks import Task
+
+PAGE = 500
+LOCKS = ("lock", "writer.lock")
+LOCK_S = 2.0
+
+
+class Removed(NamedTuple):
+    """The ids of the tasks that are gone, and why others were kept."""
+
+    removed: list[str]
+    kept: list[Json]
+
+    def as_json(self) -> Json:
+        """The object that both commands print."""
+        return {"removed": self.removed, "kept": self.kept}
+
+
+def delete(refs: Sequence[str], environ: Mapping[str, str], *, dry_run: bool = False) -> Removed:
+    """Remove the tasks that are named; one that has not ended is kept, with the reason.
+
+    Raises NotFound and InvalidInput as `lookup.resolve` does, before anything is removed.
+    """
+    with lookup.settled_store(environ) as (home, db):
+        found = lookup.resolve_all(db, refs)
+        return _removed(home, db, found, environ, dry_run=dry_run)
+
+
+def cleanup(
+    environ: Mapping[str, str],
+    *,
+    wanted: Filter,
+    older_than_s: float = 0.0,
+    dry_run: bool = False,
+) -> Removed:
+    """Remove every ended task that the filter takes and that ended so long ago."""
+    latest = time.time() - older_than_s
+    with lookup.settled_store(environ) as (home, db):
+        old = (task for task in _ended(db, wanted) if (task.completed_at or 0.0) <= latest)
+        return _removed(home, db, list(old), environ, dry_run=dry_run)
+
+
+def _ended(db: sqlite3.Connection, wanted: Filter) -> Iterator[Task]:
+    after = None
+    while True:
+        rows, after = listing.page(db, wanted, after, PAGE)
+        for row in rows:
+            task = tasks.get(db, row.task_id)
+            if task is not None and task.ended:
+                yield task
+        if after is None:
+            return
+
+
+def _removed(
+    home: Home,
+    db: sqlite3.Connection,
+    found: Sequence[Task],
+    environ: Mapping[str, str],
+    *,
+    dry_run: bool,
+) -> Removed:
+    removed: list[str] = []
+    kept: list[Json] = []
+    for task in found:
+        reason = _remove(home, db, task, environ, dry_run=dry_run)
+        if reason is None:
+            removed.append(task.task_id)
+        else:
+            kept.append({"task_id": task.task_id, "reason": reason})
+    return Removed(removed, kept)
+
+
+def _remove(
+    home: Home, db: sqlite3.Connection, task: Task, environ: Mapping[str, str], *, dry_run: bool
+) -> str | None:
+    """Remove one task, its row last, so that a removal that was broken off can be done again."""
+    if not task.ended:
+        return f"it has not ended: {task.status}"
+    if not TASK_ID.match(task.task_id) or os.path.basename(task.task_dir) != task.task_id:
+        return f"its folder is not one that cuekit made: {task.task_dir}"
+    if dry_run:
+        return None
+    try:
+        _close_session(task, environ)
+        run_dir = home.run(task.task_id)
+        if not _idle(run_dir):
+            return "its supervisor has not finished yet"
+        for folder in (task.task_dir, run_dir):
+            _remove_folder(folder)
+    except CuekitError as error:
+        return error.message
+    except OSError as error:
+        return f"cannot remove {error.filename}: {(error.strerror or 'failed').lower()}"
+    tasks.delete(db, task.task_id)
+    return None
+
+
+def _close_session(task: Task, environ: Mapping[str, str]) -> None:
+    if task.socket_path is None or not os.path.exists(task.socket_path):
+        return
+    from cuekit.panes.base import TmuxGone
+    from cuekit.panes.tmux import Tmux
+
+    try:
+        Tmux(task.socket_path, environ=environ).kill_session(tmux_session_name(task.task_id))
+    except TmuxGone:
+        return
+
+
+def _idle(run_dir: str) -> bool:
+    """Whether the supervisor and the transcript's writer are gone; waits a moment for them."""
+    deadline = time.monotonic() + LOCK_S
+    while any(files.is_locked(os.path.join(run_dir, name)) for name in LOCKS):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _remove_folder(folder: str) -> None:
+    """Remove a folder and all in it; a link is removed itself, what it leads to stays.
+
+    Raises OSError when something of it is still there.
+    """
+    if os.path.islink(folder):
+        os.unlink(folder)
+    elif os.path.lexists(folder):
+        shutil.rmtree(folder)
+    if os.path.lexists(folder):
+        raise OSError(0, "still there", folder)
