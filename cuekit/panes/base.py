@@ -82,16 +82,20 @@ class PaneBackend(Protocol):
         """The text on a pane's screen, with so many lines of its history."""
         ...
 
-    def load_and_paste(self, pane_id: str, text: str, *, bracketed: bool = True) -> None:
-        """Give text to the program in a pane, as a paste."""
+    def screen(self, pane_id: str) -> tuple[str, str]:
+        """The text on a pane's screen without and with its styles, taken at one moment."""
         ...
 
-    def key(self, pane_id: str, name: str) -> None:
-        """Press a key, by its name."""
+    def load_and_paste(self, pane_id: str, text: str, *, bracketed: bool = True) -> bool:
+        """Give text to the program in a pane, as a paste; whether copy mode was left for it."""
+        ...
+
+    def key(self, pane_id: str, name: str) -> bool:
+        """Press a key, by its name; whether copy mode was left for it."""
         ...
 
     def leave_copy_mode(self, pane_id: str) -> bool:
-        """End copy mode or another mode of the pane; whether there was one."""
+        """End copy mode of the pane; whether there was one."""
         ...
 
     def clients(self, session: str) -> int:

@@ -35,6 +35,7 @@ PANE_FIELDS = (
 PANE_LINE = re.compile(
     r"(%\d+) (\d+) ([01]) c(\d*) s(\d*) m(\d*) a([01]?) t(\S*) ([^:]*):(\S*) ?(.*)\Z", re.DOTALL
 )
+LEFT = "left-copy-mode"
 SESSION_NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 PANE_ID = re.compile(r"%\d+\Z")
 
@@ -161,32 +162,42 @@ class Tmux:
             arguments += ["-S", str(-history)]
         return self._require_ok(arguments).output
 
-    def load_and_paste(self, pane_id: str, text: str, *, bracketed: bool = True) -> None:
+    def screen(self, pane_id: str) -> tuple[str, str]:
+        """The text on a pane's screen without and with its styles, taken at one moment."""
+        target = ["-t", _require(PANE_ID, pane_id)]
+        mark = secrets.token_hex(8)
+        shot = ["capture-pane", "-p", *target, ";", "display-message", "-p", mark, ";"]
+        output = self._require_ok([*shot, "capture-pane", "-p", "-e", *target]).output
+        plain, _, styled = output.partition(f"{mark}\n")
+        return plain, styled
+
+    def load_and_paste(self, pane_id: str, text: str, *, bracketed: bool = True) -> bool:
         """Paste text, byte for byte: `-r` keeps line feeds, tmux itself makes the brackets.
 
-        The brackets appear only where the program asked for bracketed paste.
+        The brackets appear only where the program asked for bracketed paste. Copy mode is left
+        first, in the same invocation; the answer is whether it was on.
         """
-        _require(PANE_ID, pane_id)
         name = f"cuekit-{os.getpid()}-{secrets.token_hex(4)}"
-        arguments = ["load-buffer", "-b", name, "-", ";", "paste-buffer", "-r", "-d", "-b", name]
+        arguments = [*_leaving(pane_id), ";", "load-buffer", "-b", name, "-", ";"]
+        arguments += ["paste-buffer", "-r", "-d", "-b", name, "-t", pane_id]
         arguments += ["-p"] if bracketed else []
-        call = self._call([*arguments, "-t", pane_id], text.encode("utf-8"))
+        call = self._call(arguments, text.encode("utf-8"))
         if call.status != 0:
             self._call(["delete-buffer", "-b", name])
             raise call.failure()
+        return LEFT in call.output
 
-    def key(self, pane_id: str, name: str) -> None:
-        """Press a key by its name, so that tmux encodes it as the program asked for."""
-        self._require_ok(["send-keys", "-t", _require(PANE_ID, pane_id), *_untouched([name])])
+    def key(self, pane_id: str, name: str) -> bool:
+        """Press a key by its name, so that tmux encodes it as the program asked for.
+
+        Copy mode would take the key: it is left first; the answer is whether it was on.
+        """
+        pressed = ["send-keys", "-t", _require(PANE_ID, pane_id), *_untouched([name])]
+        return LEFT in self._require_ok([*_leaving(pane_id), ";", *pressed]).output
 
     def leave_copy_mode(self, pane_id: str) -> bool:
-        """End the pane's mode (copy mode, a tree, a clock); whether there was one."""
-        call = self._call(["send-keys", "-t", _require(PANE_ID, pane_id), "-X", "cancel"])
-        if call.status == 0:
-            return True
-        if "not in a mode" in call.errors:
-            return False
-        raise call.failure()
+        """End the pane's copy mode; whether it was on."""
+        return LEFT in self._require_ok(_leaving(pane_id)).output
 
     def clients(self, session: str) -> int:
         """How many clients are attached to a session; 0 when it is not there."""
@@ -207,6 +218,15 @@ class Tmux:
         if self._has_session(target):
             raise TmuxUnclear(f"tmux still has the session {session} after it was told to end it")
         return True
+
+    def reap(self) -> None:
+        """Make the server look for ended programs, so that it tells how a dead pane's one ended.
+
+        A tmux built with libutempter (Debian's 3.3a, traced) has SIGCHLD at its default while it
+        removes the login record of a pane that closed; the news of the program's end is lost when
+        it comes just then, and `pane-died` does not run, until another child of the server ends.
+        """
+        self._require_ok(["run-shell", "-b", ":"])
 
     def unpinnable(self) -> list[str]:
         """The server's options that would close detached sessions and that cannot be overruled.
@@ -260,6 +280,12 @@ def _closes_detached(option: str, socket: str) -> CuekitError:
         hint=f"`tmux set-option -s {option} off`, or another server (multiplexer in .cuekit.yaml)",
         details={"option": option},
     )
+
+
+def _leaving(pane_id: str) -> list[str]:
+    target = _require(PANE_ID, pane_id)
+    leave = f"send-keys -t {target} -X cancel ; display-message -p {LEFT}"
+    return ["if-shell", "-F", "-t", target, "#{pane_in_mode}", leave]
 
 
 def _require(pattern: re.Pattern[str], target: str) -> str:
