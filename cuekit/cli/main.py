@@ -100,7 +100,7 @@ def _wants_json(arguments: Sequence[str]) -> bool:
     before = list(arguments)
     if "--" in before:
         before = before[: before.index("--")]
-    pairs = zip(before, [*before[1:], ""], strict=True)
+    pairs = zip(before, [*before, ""][1:], strict=True)
     return any(
         word == "--format=json" or (word == "--format" and after == "json") for word, after in pairs
     )

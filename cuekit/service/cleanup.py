@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from cuekit import files
 from cuekit.errors import CuekitError
+from cuekit.launch import plan as plans
 from cuekit.model.task import TASK_ID, tmux_session_name
 from cuekit.paths import Home
 from cuekit.service import lookup
@@ -18,7 +19,7 @@ from cuekit.store.listing import Filter
 from cuekit.store.tasks import Task
 
 PAGE = 500
-LOCKS = ("lock", "writer.lock")
+LOCKS = (plans.LOCK, plans.WRITER_LOCK)
 LOCK_S = 2.0
 
 

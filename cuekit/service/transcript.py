@@ -8,7 +8,9 @@ from typing import BinaryIO
 
 from cuekit import files
 from cuekit.errors import InvalidState, NotFound
+from cuekit.launch import transcript as written
 from cuekit.launch.notify import Waiter
+from cuekit.launch.plan import WRITER_LOCK
 from cuekit.model.task import tmux_session_name
 from cuekit.paths import Home
 from cuekit.service import lookup, settle
@@ -17,7 +19,6 @@ from cuekit.service.views import transcript_path
 from cuekit.store import tasks
 from cuekit.store.tasks import Task
 
-WRITER_LOCK = "writer.lock"
 WRITER_S = 2.0
 CHUNK = 262144
 EMULATED_BYTES = 8 * 1024 * 1024
@@ -106,10 +107,14 @@ def screen(ref: str, environ: Mapping[str, str]) -> str:
 
 def wait_for_writer(home: Home, task: Task) -> None:
     """Give the process that writes an ended task's transcript up to two seconds to finish."""
-    lock = os.path.join(home.run(task.task_id), WRITER_LOCK)
+    run_dir = home.run(task.task_id)
+    lock = os.path.join(run_dir, WRITER_LOCK)
     deadline = time.monotonic() + WRITER_S
-    while files.is_locked(lock) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    while not written.is_written(run_dir) and time.monotonic() < deadline:
+        fresh = time.time() - (task.completed_at or 0.0) < WRITER_S
+        if not os.path.isdir(run_dir) or not (fresh or files.is_locked(lock)):
+            return  # nobody is left who would write
+        time.sleep(0.01)
 
 
 def _followed(ref: str, environ: Mapping[str, str]) -> Iterator[str]:

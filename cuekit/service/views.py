@@ -76,7 +76,8 @@ def transcript_path(task: Task) -> str:
 
 def status_view(task: Task, environ: Mapping[str, str], panes: Panes | None = None) -> Json:
     """The object of `task status`, `wait`, `cancel` and `finish`; unknown values are null."""
-    pane_there = (panes or Panes(environ)).there(task)
+    # The session of a task that has ended is being closed, unless it is to be kept.
+    pane_there = (panes or Panes(environ)).there(task) if task.keep or not task.ended else False
     able = capabilities_of(task.agent_kind, task.mode)
     running = task.status in (Status.RUNNING, Status.INPUT_REQUIRED)
     may_attach = pane_there if able is None or able.supports_attach else False
