@@ -57,12 +57,12 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     `claude -p` without a prompt reads one of any length from standard input; in the TUI a prompt
     too long for an argument is pasted.
     """
-    from cuekit.agents.claude_settings import settings
-
     prompt = prompt_text(spec)
     words = _words_before_prompt(spec, context, None)
     files = {}
     if context.hook_program:
+        from cuekit.agents.claude_settings import settings
+
         files[SETTINGS_FILE] = settings(context.hook_program, bypass=skips_permissions(spec))
     warnings = _warnings(spec)
     first, changed = base.literal(prompt, SPECIAL, context)
