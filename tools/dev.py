@@ -49,7 +49,8 @@ def test(arguments: Sequence[str]) -> int:
     if left_out and required:
         say(f"cannot test with the real agents: {left_out}")
         return 1
-    status = run(isolated(python, [str(python), "-m", "pytest", *arguments]))
+    report = ["-rfEX"] if left_out else []  # the skips are told in one line, below
+    status = run(isolated(python, [str(python), "-m", "pytest", *report, *arguments]))
     if left_out:
         say(f"left out: tests with the real agents, since {left_out}")
     return status
