@@ -43,6 +43,7 @@ group = _TrustGroup(
     "it and in the folders below (not in another repository there) without their own question "
     "about trust, and its .cuekit.yaml may name programs and widen permissions, until the file "
     "changes. --force also takes folders that hold far more than one project.",
+    short_help="Trust a folder and its .cuekit.yaml.",
     examples=("cuekit trust", "cuekit trust ~/src/project", "cuekit trust show"),
 )
 
@@ -77,7 +78,7 @@ def _given_text(given: dict[str, Any]) -> str:
 
 @command(
     "show",
-    help="Show what is trusted, and what of it counts in this folder.",
+    help="Show what is trusted, and what of it counts here.",
     examples=("cuekit trust show", "cuekit trust show --format json"),
 )
 @format_option
