@@ -13,13 +13,13 @@ from cuekit.launch import plan as plans
 from cuekit.model.task import TASK_ID, tmux_session_name
 from cuekit.paths import Home
 from cuekit.service import lookup
+from cuekit.service.transcript import wait_for_writer
 from cuekit.service.views import Json
 from cuekit.store import listing, tasks
 from cuekit.store.listing import Filter
 from cuekit.store.tasks import Task
 
 PAGE = 500
-LOCKS = (plans.LOCK, plans.WRITER_LOCK)
 LOCK_S = 2.0
 
 
@@ -102,6 +102,7 @@ def _remove(
     try:
         _close_session(task, environ)
         run_dir = home.run(task.task_id)
+        wait_for_writer(home, task)
         if not _idle(run_dir):
             return "its supervisor has not finished yet"
         for folder in (task.task_dir, run_dir):
@@ -127,9 +128,9 @@ def _close_session(task: Task, environ: Mapping[str, str]) -> None:
 
 
 def _idle(run_dir: str) -> bool:
-    """Whether the supervisor and the transcript's writer are gone; waits a moment for them."""
+    """Whether the supervisor is gone; waits a moment for it."""
     deadline = time.monotonic() + LOCK_S
-    while any(files.is_locked(os.path.join(run_dir, name)) for name in LOCKS):
+    while files.is_locked(os.path.join(run_dir, plans.LOCK)):
         if time.monotonic() >= deadline:
             return False
         time.sleep(0.02)

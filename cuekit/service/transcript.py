@@ -6,11 +6,9 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
-from cuekit import files
 from cuekit.errors import InvalidState, NotFound
 from cuekit.launch import transcript as written
 from cuekit.launch.notify import Waiter
-from cuekit.launch.plan import WRITER_LOCK
 from cuekit.model.task import tmux_session_name
 from cuekit.paths import Home
 from cuekit.service import lookup, settle
@@ -20,6 +18,8 @@ from cuekit.store import tasks
 from cuekit.store.tasks import Task
 
 WRITER_S = 2.0
+WRITER_FRESH_S = 10.0
+"""For how long after a task's end its writer may still be at work; later it is dead or done."""
 CHUNK = 262144
 EMULATED_BYTES = 8 * 1024 * 1024
 """How much of what moves the cursor is rendered, from the end: a second for each megabyte."""
@@ -107,14 +107,8 @@ def screen(ref: str, environ: Mapping[str, str]) -> str:
 
 def wait_for_writer(home: Home, task: Task) -> None:
     """Give the process that writes an ended task's transcript up to two seconds to finish."""
-    run_dir = home.run(task.task_id)
-    lock = os.path.join(run_dir, WRITER_LOCK)
-    deadline = time.monotonic() + WRITER_S
-    while not written.is_written(run_dir) and time.monotonic() < deadline:
-        fresh = time.time() - (task.completed_at or 0.0) < WRITER_S
-        if not os.path.isdir(run_dir) or not (fresh or files.is_locked(lock)):
-            return  # nobody is left who would write
-        time.sleep(0.01)
+    if time.time() - (task.completed_at or 0.0) < WRITER_FRESH_S:
+        written.wait_written(home.run(task.task_id), WRITER_S)
 
 
 def _followed(ref: str, environ: Mapping[str, str]) -> Iterator[str]:

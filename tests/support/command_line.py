@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -110,6 +109,6 @@ class CommandLine:
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Iterator[CommandLine]:
+def cli(tmp_path: Path) -> CommandLine:
     """A fresh command line."""
-    yield CommandLine(tmp_path)
+    return CommandLine(tmp_path)
