@@ -16,7 +16,7 @@ ENTER_DELAY_S = 0.3
 
 _APPROVAL = ("No, reject (type to add feedback)", "/4:select")
 _BUSY = ("Ctrl+c:cancel", "[stop]")
-_PROMPT = "❯"
+_PROMPT = "\u276f"
 
 
 def hook_signals(event: str, payload: Mapping[str, Any], at: float) -> list[Signal]:
