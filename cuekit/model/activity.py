@@ -131,6 +131,11 @@ def _turn_over(
     summary: str | None = None,
     error: str | None = None,
 ) -> Progress:
+    busy = progress.activity in (Activity.WORKING, Activity.WAITING_APPROVAL)
+    if busy and progress.source in EXACT and signal.at < progress.since:
+        return progress  # the end of the turn before, told after the next one has begun
+    if progress.last_turn == "completed" and not busy and how == "failed" and error is None:
+        return progress  # a log cannot tell an empty answer from a failure; the hook told first
     told_already = progress.activity is Activity.IDLE and progress.last_turn == how
     if told_already and (how != "completed" or summary in (None, progress.summary)):
         return progress  # by a hook and by the log

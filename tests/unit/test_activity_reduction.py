@@ -98,3 +98,20 @@ def test_a_title_that_shows_rest_does_not_say_how_the_turn_ended() -> None:
         Source.TITLE,
         None,
     )
+
+
+def test_the_end_of_an_older_turn_does_not_end_the_one_that_runs() -> None:
+    queued = run(
+        hook(SignalKind.PROMPT_ACCEPTED, 1.0),
+        hook(SignalKind.TURN_COMPLETED, 2.0, text="one"),
+        hook(SignalKind.PROMPT_ACCEPTED, 2.2),
+    )
+    assert reduce(queued, log(SignalKind.TURN_COMPLETED, 2.1, "one")) == queued
+    assert reduce(queued, log(SignalKind.TURN_COMPLETED, 2.3, "two")).summary == "two"
+
+
+def test_a_failure_without_words_does_not_unmake_an_empty_answer() -> None:
+    answered = run(hook(SignalKind.PROMPT_ACCEPTED, 1.0), hook(SignalKind.TURN_COMPLETED, 2.0))
+    assert reduce(answered, log(SignalKind.TURN_FAILED, 2.1)) == answered
+    failed = reduce(run(hook(SignalKind.PROMPT_ACCEPTED, 1.0)), log(SignalKind.TURN_FAILED, 2.1))
+    assert (failed.last_turn, failed.turn_error) == ("failed", None)
