@@ -64,7 +64,7 @@ def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProb
 
 def first_prompt_problem(prompt: str, mode: Mode, version: str | None) -> str | None:
     """Slash commands, shell mode and files to read in."""
-    return base.special_character_problem("gemini", prompt, "/!@")
+    return base.special_character_problem("gemini", prompt, "/@" if mode is Mode.BATCH else "/!@")
 
 
 def root_problem(spec: TaskSpec) -> str | None:

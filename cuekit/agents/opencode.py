@@ -44,23 +44,21 @@ def command_line(
 
 
 def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
-    """The start of this task; `opencode run` reads a prompt from standard input."""
+    """The start of this task.
+
+    `opencode run` puts quotes around an argument that has spaces, and the model gets them too
+    (1.18.33); standard input it leaves alone, so a batch prompt always goes there.
+    """
     prompt = prompt_text(spec)
     words = _words_before_prompt(spec, context, None)
     asks = not skips_permissions(spec)
     environment = {"OPENCODE_PERMISSION": ASKING} if asks else {}
-    batch = base.is_batch(spec)
-    warnings = (
-        ("opencode run has nobody to ask: what would need approval is refused",)
-        if batch and asks
-        else ()
-    )
+    if base.is_batch(spec):
+        said = ("opencode run has nobody to ask: what would need approval is refused",)
+        return base.Launch(words, "prompt", environment, {}, said if asks else (), "stdin")
     if base.too_long("--prompt=" + prompt):
-        if batch:
-            return base.Launch(words, "prompt", environment, {}, warnings, "stdin")
-        return base.Launch(words, "tty", environment, prompt_delivery="paste")
-    argv = (*words, *_prompt_words(spec, prompt))
-    return base.Launch(argv, "null" if batch else "tty", environment, warnings=warnings)
+        return base.Launch(words, environment=environment, prompt_delivery="paste")
+    return base.Launch((*words, *_prompt_words(spec, prompt)), environment=environment)
 
 
 def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProblem]:

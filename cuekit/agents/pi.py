@@ -14,6 +14,9 @@ INSTALL = "npm install -g @mariozechner/pi-coding-agent"
 HELP: tuple[tuple[str, ...], ...] = (("--help",),)
 HIDDEN_FLAGS: frozenset[str] = frozenset()
 
+SPECIAL = "-@/!"
+"""Flags (pi knows no `--`), files to read in, slash commands and shell mode (0.73.1)."""
+
 
 def capabilities(mode: Mode) -> Capabilities:
     """As most agents."""
@@ -42,14 +45,15 @@ def command_line(
 
 def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     """The start of this task; `pi -p` reads a prompt from standard input."""
-    prompt = prompt_text(spec)
+    prompt, changed = base.literal(prompt_text(spec), SPECIAL, context)
     words = _words_before_prompt(spec, context, None)
     batch = base.is_batch(spec)
     if base.too_long(prompt):
         if batch:
             return base.Launch(words, "prompt", prompt_delivery="stdin")
         return base.Launch(words, prompt_delivery="paste")
-    return base.Launch((*words, UserText(prompt)), "null" if batch else "tty")
+    argv = (*words, UserText(prompt))
+    return base.Launch(argv, "null" if batch else "tty", warnings=changed)
 
 
 def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProblem]:
@@ -58,8 +62,8 @@ def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProb
 
 
 def first_prompt_problem(prompt: str, mode: Mode, version: str | None) -> str | None:
-    """Flags (pi knows no `--`), files, slash commands and shell mode."""
-    return base.special_character_problem("pi", prompt, "-@/!")
+    """Nothing is refused: a space stands before what pi would act on."""
+    return None
 
 
 def root_problem(spec: TaskSpec) -> str | None:

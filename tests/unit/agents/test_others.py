@@ -83,7 +83,7 @@ def test_command_lines_without_a_context(
         ("gemini", {}, ("-y", "do it")),
         ("gemini", BATCH, ("-y", "-p", "do it")),
         ("opencode", {}, ("--auto", "--prompt", "do it")),
-        ("opencode", BATCH, ("run", "--auto", "--", "do it")),
+        ("opencode", BATCH, ("run", "--auto")),
         ("antigravity", {}, (SKIP, "-i", "do it")),
         ("pi", {}, ("do it",)),
         ("grok", {}, ("--always-approve", "--no-leader", "--no-alt-screen", "do it")),
@@ -97,7 +97,8 @@ def test_launches_of_the_others(
 ) -> None:
     launch = registry.get(kind).launch(spec(kind, "do it", **options), CONTEXT)
     assert launch.argv == ("/opt/bin/agent", *expected)
-    assert launch.stdin == ("null" if options.get("mode") == "batch" else "tty")
+    piped = "prompt" if kind == "opencode" else "null"
+    assert launch.stdin == (piped if options.get("mode") == "batch" else "tty")
 
 
 @pytest.mark.parametrize("kind", registry.KINDS)
@@ -236,9 +237,10 @@ def test_a_shell_takes_the_objective_alone_and_says_what_it_leaves_out() -> None
     ("kind", "mode", "refused"),
     [
         ("gemini", Mode.INTERACTIVE, "/!@"),
+        ("gemini", Mode.BATCH, "/@"),
         ("opencode", Mode.BATCH, "/!"),
         ("grok", Mode.INTERACTIVE, "/!@"),
-        ("pi", Mode.BATCH, "-/!@"),
+        ("pi", Mode.BATCH, ""),
         ("antigravity", Mode.INTERACTIVE, "-/!$@#"),
         ("jcode", Mode.INTERACTIVE, "/!$@#"),
         ("shell", Mode.INTERACTIVE, ""),
