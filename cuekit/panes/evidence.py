@@ -1,0 +1,85 @@
+"""What a task's events tell about a message that was just sent: was it taken, and by what word."""
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from cuekit.launch.events import FILE_NAME
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The agent took the message: into which turn, told by what source, in which event."""
+
+    turn: int | None
+    evidence: str
+    seq: int
+
+
+class EventTail:
+    """The events that are appended to a task's file from now on."""
+
+    def __init__(self, task_dir: str) -> None:
+        self._path = os.path.join(task_dir, FILE_NAME)
+        self._rest = b""
+        try:
+            self._offset = os.stat(self._path).st_size
+        except OSError:
+            self._offset = 0
+        self.seen: list[dict[str, Any]] = []
+
+    def read(self) -> list[dict[str, Any]]:
+        """All events since the start, old ones first."""
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(self._offset)
+                data = file.read()
+        except OSError:
+            return self.seen
+        self._offset += len(data)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            event = _parsed(line)
+            if event is not None:
+                self.seen.append(event)
+        return self.seen
+
+
+def taken(events: list[dict[str, Any]], texts: tuple[str, ...]) -> Taken | None:
+    """Whether the events tell that one of these texts was taken.
+
+    An accepted prompt of another text is somebody else's (one that was queued, say). A turn that
+    only the window title tells of has no text: the pane was ours alone, so it counts.
+    """
+    for number, event in enumerate(events):
+        kind, turn = event.get("kind"), event.get("turn")
+        if kind == "prompt_accepted" and _is_one_of(event.get("text"), texts):
+            return Taken(turn, "hook", event["seq"])
+        if kind == "turn_started" and (source := _source_of_start(events[number + 1 :])):
+            return Taken(turn, source, event["seq"])
+    return None
+
+
+def _source_of_start(after: list[dict[str, Any]]) -> str | None:
+    """What told that a turn began, where that was no accepted prompt."""
+    for event in after[:2]:
+        if event.get("kind") == "prompt_accepted":
+            return None
+        if event.get("kind") == "status":
+            return str(event.get("source"))
+    return None
+
+
+def _is_one_of(text: object, texts: tuple[str, ...]) -> bool:
+    if not isinstance(text, str):
+        return True  # the agent does not say which
+    return any(sent.strip() == text.strip() or sent.strip() in text for sent in texts)
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) and isinstance(event.get("seq"), int) else None

@@ -1,0 +1,109 @@
+"""The agent's answer to one steered message: what it said at the end of the turn that took it."""
+
+import sqlite3
+import time
+from typing import Any
+
+from cuekit.errors import CuekitError, InvalidState, TimedOut
+from cuekit.launch import events, notify
+from cuekit.model.activity import Activity
+from cuekit.panes.evidence import Taken, taken
+from cuekit.panes.steer import Receipt
+from cuekit.paths import Home
+from cuekit.store import tasks
+
+RECHECK_S = 1.0
+GUESS_S = 1.0  # an idle agent that no event says the end of: how long to wait for such a word
+
+
+def await_answer(
+    db: sqlite3.Connection,
+    home: Home,
+    task_id: str,
+    text: str,
+    receipt: Receipt,
+    since: int,
+    deadline: float | None,
+) -> str | None:
+    """Wait for the end of the turn that took a message; the agent's last words then.
+
+    `since` is the number of the last event before the message. Raises TimedOut at the deadline
+    (monotonic seconds), InvalidState (`not_taken`, `approval_required`), CuekitError
+    (`turn_failed`, `turn_interrupted`).
+    """
+    if receipt.state not in ("submitted", "queued"):
+        raise InvalidState(
+            f"the message to {task_id} was {receipt.state}, so no answer can be waited for",
+            code="not_taken",
+            hint=f"cuekit task attach {task_id}",
+            details={"receipt": receipt.state, "warnings": receipt.warnings},
+        )
+    idle_since: float | None = None
+    with notify.Waiter([home.run(task_id)]) as waiter:
+        while True:
+            task = tasks.get(db, task_id)
+            if task is None:
+                raise InvalidState(f"the task {task_id} was deleted meanwhile", code="task_ended")
+            found = list(events.read(task.task_dir, since))
+            ours = _taken_by(found, text, receipt)
+            end = _turn_end(found, ours.seq) if ours else None
+            if end is not None:
+                return _outcome(end, task)
+            if task.ended:
+                return task.summary
+            _refuse_waiting(task)
+            now = time.monotonic()
+            # Without hooks no event ends a turn: then an agent that stays idle is at its end.
+            idle = task.activity == Activity.IDLE and receipt.state == "submitted"
+            idle_since = (idle_since or now) if idle and (ours or not _has_hooks(found)) else None
+            if idle_since is not None and now - idle_since > GUESS_S and _worked(found):
+                return task.summary
+            left = RECHECK_S if deadline is None else deadline - now
+            if left <= 0:
+                raise TimedOut(
+                    f"the agent of {task_id} has not answered yet",
+                    hint=f"the message was {receipt.state}; cuekit task wait {task_id}",
+                    details={"receipt": receipt.state, "turn": receipt.turn},
+                )
+            waiter.wait(min(RECHECK_S, left))
+
+
+def _taken_by(found: list[dict[str, Any]], text: str, receipt: Receipt) -> Taken | None:
+    if receipt.seq is not None:
+        return Taken(receipt.turn, receipt.evidence or "", receipt.seq)
+    return taken(found, (text,))
+
+
+def _turn_end(found: list[dict[str, Any]], after: int) -> dict[str, Any] | None:
+    return next((e for e in found if e["seq"] > after and e["kind"] == "turn_completed"), None)
+
+
+def _has_hooks(found: list[dict[str, Any]]) -> bool:
+    return any(event["kind"] == "prompt_accepted" for event in found)
+
+
+def _worked(found: list[dict[str, Any]]) -> bool:
+    return any(e["kind"] == "status" and e.get("activity") == Activity.WORKING for e in found)
+
+
+def _outcome(end: dict[str, Any], task: tasks.Task) -> str | None:
+    outcome = end.get("outcome")
+    words = end.get("message")
+    if outcome == "completed":
+        return words if isinstance(words, str) else task.summary
+    raise CuekitError(
+        f"the agent's turn ended as {outcome}" + (f": {words}" if words else ""),
+        code=f"turn_{outcome}",
+        hint=f"cuekit task attach {task.task_id}",
+        retryable=True,
+    )
+
+
+def _refuse_waiting(task: tasks.Task) -> None:
+    if task.activity in (Activity.WAITING_APPROVAL, Activity.WAITING_INPUT):
+        raise InvalidState(
+            f"the agent of {task.task_id} asks for something: {task.activity_detail or 'a dialog'}",
+            code="approval_required",
+            hint=f"cuekit task attach {task.task_id}, then cuekit task wait {task.task_id}",
+            details={"activity": task.activity},
+        )
