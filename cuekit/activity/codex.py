@@ -12,7 +12,6 @@ from cuekit.activity.codex_screen import read_screen
 from cuekit.model.activity import Signal, SignalKind, Source
 
 __all__ = [
-    "first_prompt",
     "hook_signals",
     "log_signals",
     "read_screen",
@@ -126,17 +125,6 @@ def steer_plan(text: str, version: str | None) -> SteerPlan:
     starts = [0, *sorted(cuts)]
     pieces = tuple(typed[a:b] for a, b in itertools.pairwise(starts))
     return SteerPlan(pieces=pieces, pause_s=0.1, rewritten=kept if kept != text else None)
-
-
-def first_prompt(text: str) -> tuple[str, str | None]:
-    """The first prompt as an argument of the command line, and what the model gets if that differs.
-
-    Codex sends the argument as it is, white space and `/` included, but runs what begins with `!`
-    as a shell command (0.133.0 to 0.171.0); a space in front prevents that, and stays.
-    """
-    if text.startswith("!"):
-        return " " + text, " " + text
-    return text, None
 
 
 def _at_least(version: str | None, wanted: tuple[int, int]) -> bool:

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +17,7 @@ from cuekit.model.activity import Activity, Progress, Signal, SignalKind, Source
 MESSAGE_BYTES = 16 * 1024 * 1024  # a hook message that is larger is not read
 LOG_BYTES = 4 * 1024 * 1024  # read of the log in one look
 TITLE_SECONDS = 1.2  # how long a title must disagree with the hooks before it counts
+WORDS_SECONDS = 0.6  # how long a failure without words waits for the screen to show them
 SCREEN_SECONDS = 1.0
 SLOW_SCREEN_SECONDS = 3.0
 SLOW_AFTER_SECONDS = 60.0
@@ -31,6 +33,7 @@ class Watch:
         self._log = _Tail()
         self._title = _Title(os.path.join(plan.run_dir, plans.TITLE))
         self._screen = _ScreenTimer()
+        self._held: list[Signal] = []
         self.heard_exactly = False
 
     @property
@@ -52,8 +55,28 @@ class Watch:
             if signal.log_path:
                 self._log.follow(signal.log_path)
         self.heard_exactly = self.heard_exactly or bool(signals)
+        signals = self._with_words([*self._held, *signals], now)
         if not signals and self._plan.mode == "interactive":
             signals = [*self._from_title(progress, now), *self._from_screen(progress, now)]
+        return signals
+
+    def _with_words(self, signals: list[Signal], now: float) -> list[Signal]:
+        """Give a failure of which the log tells no more the words that the screen shows.
+
+        The screen may come a moment later than the log: until then that signal and what follows
+        it are held back.
+        """
+        self._held = []
+        if self._plan.mode != "interactive":
+            return signals
+        for index, signal in enumerate(signals):
+            if signal.kind is SignalKind.TURN_FAILED and signal.text is None:
+                screen = self._capture()
+                if screen is not None and screen.failure:
+                    signals[index] = replace(signal, text=screen.failure)
+                elif now - signal.at < WORDS_SECONDS:
+                    self._held = signals[index:]
+                    return signals[:index]
         return signals
 
     def _from_spool(self) -> Iterator[Signal]:
