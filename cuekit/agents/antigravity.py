@@ -31,13 +31,7 @@ def arguments(
     spec: TaskSpec, context: base.LaunchContext | None = None, *, binary: str | None = None
 ) -> tuple[str, ...]:
     """`agy [permissions] [--sandbox] -i prompt`, or `-p prompt` in batch."""
-    return (
-        binary or (context.binary if context else COMMAND),
-        *(("--dangerously-skip-permissions",) if skips_permissions(spec) else ()),
-        *(("--sandbox",) if spec.adapter_options.get("sandbox") is True else ()),
-        "-p" if base.is_batch(spec) else "-i",
-        UserText(prompt_text(spec)),
-    )
+    return _words(spec, prompt_text(spec), binary or (context.binary if context else COMMAND))
 
 
 def command_line(
@@ -48,15 +42,12 @@ def command_line(
 
 
 def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
-    """The start of this task; a prompt too long for an argument is pasted, or refused in batch."""
-    argv = arguments(spec, context)
-    warnings: tuple[str, ...] = (
-        "agy was never run with cuekit: its flags come from a description",
-    )
+    """The start of this task; a prompt too long for an argument is one that names its file."""
+    warnings: tuple[str, ...] = ("agy was never run with cuekit: its flags are from a description",)
     if spec.model:
         warnings = (*warnings, "agy has no flag for a model: the model is ignored")
-    if base.too_long(argv[-1]):
-        return base.Launch(argv[:-2], warnings=warnings, prompt_delivery="paste")
+    prompt = prompt_text(spec)
+    argv = _words(spec, base.pointer(context) if base.too_long(prompt) else prompt, context.binary)
     return base.Launch(argv, "null" if base.is_batch(spec) else "tty", warnings=warnings)
 
 
@@ -67,8 +58,6 @@ def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProb
 
 def first_prompt_problem(prompt: str, mode: Mode, version: str | None) -> str | None:
     """Nothing is known of how agy reads its first prompt, so what others act on is refused."""
-    if mode is Mode.BATCH and base.too_long(prompt):
-        return "no way is known to give agy a prompt of more than 128 KiB in batch"
     return base.special_character_problem("agy", prompt, "-/!$@#")
 
 
@@ -80,3 +69,13 @@ def root_problem(spec: TaskSpec) -> str | None:
 def emitted_flags() -> frozenset[str]:
     """Every long flag that the builder can emit."""
     return frozenset({"--dangerously-skip-permissions", "--sandbox"})
+
+
+def _words(spec: TaskSpec, prompt: str, command: str) -> tuple[str, ...]:
+    return (
+        command,
+        *(("--dangerously-skip-permissions",) if skips_permissions(spec) else ()),
+        *(("--sandbox",) if spec.adapter_options.get("sandbox") is True else ()),
+        "-p" if base.is_batch(spec) else "-i",
+        UserText(prompt),
+    )

@@ -221,6 +221,11 @@ def literal(prompt: str, special: str, context: LaunchContext) -> tuple[str, tup
     return " " + prompt, (said,)
 
 
+def pointer(context: LaunchContext) -> str:
+    """A short prompt in the place of one that the agent cannot be given whole."""
+    return f"Your task is in the file {context.prompt_file}: read all of it, then do what it says."
+
+
 def special_character_problem(agent: str, prompt: str, special: str) -> str | None:
     """The refusal of a first prompt whose first character the agent would act on."""
     if not prompt.startswith(tuple(special)):

@@ -20,6 +20,9 @@ SUBCOMMANDS = base.word_set(
     "worktree wrap"
 )
 
+LONGEST = 8_000
+"""Characters of a prompt that reached the model with 1.0.41; it cut off the rest without a word."""
+
 
 def capabilities(mode: Mode) -> Capabilities:
     """As most agents."""
@@ -47,21 +50,17 @@ def command_line(
 
 
 def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
-    """The start of this task; a prompt too long for an argument is read from its file in batch."""
+    """The start of this task; a long prompt is one that names the prompt file."""
     prompt = prompt_text(spec)
-    words = _words_before_prompt(spec, context, None)
+    if len(prompt) > LONGEST:
+        prompt = base.pointer(context)
     batch = base.is_batch(spec)
     warnings = (
         ("grok -p has nobody to ask: what would need approval is left out, and it exits with 0",)
         if batch and not skips_permissions(spec)
         else ()
     )
-    if base.too_long("--single=" + prompt):
-        if batch:
-            argv = (*words, "--prompt-file", UserText(context.prompt_file))
-            return base.Launch(argv, "null", warnings=warnings)
-        return base.Launch(words, prompt_delivery="paste")
-    argv = (*words, *_prompt_words(spec, prompt, context))
+    argv = (*_words_before_prompt(spec, context, None), *_prompt_words(spec, prompt, context))
     return base.Launch(argv, "null" if batch else "tty", warnings=warnings)
 
 
@@ -89,7 +88,6 @@ def emitted_flags() -> frozenset[str]:
             "--no-alt-screen",
             "--no-leader",
             "--permission-mode",
-            "--prompt-file",
             "--single",
         }
     )

@@ -43,23 +43,7 @@ def arguments(
     spec: TaskSpec, context: base.LaunchContext | None = None, *, binary: str | None = None
 ) -> tuple[str, ...]:
     """`jcode run --no-update ... -- prompt`, or the repl behind a feeder."""
-    profile = spec.adapter_options.get("provider_profile")
-    options = (
-        "--no-update",
-        *(
-            ("--provider-profile", UserText(profile))
-            if isinstance(profile, str) and profile
-            else ()
-        ),
-        *base.model_words(spec, "--model"),
-    )
-    command = binary or (context.binary if context else COMMAND)
-    prompt = prompt_text(spec)
-    if base.is_batch(spec):
-        return (command, "run", *options, "--", UserText(prompt))
-    line = UserText(" ".join(prompt.splitlines()))
-    repl = (UserText(command), "repl", *options)
-    return ("/bin/sh", "-c", UserText(FEEDER), "jcode-feeder", line, *repl)
+    return _words(spec, prompt_text(spec), binary or (context.binary if context else COMMAND))
 
 
 def command_line(
@@ -70,14 +54,18 @@ def command_line(
 
 
 def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
-    """The start of this task."""
-    warnings = ["jcode was never run with cuekit: its flags come from a description"]
-    batch = base.is_batch(spec)
-    if not batch and "\n" in prompt_text(spec):
-        warnings.append("jcode's repl reads lines: the prompt was joined to a single one")
-    return base.Launch(
-        arguments(spec, context), "null" if batch else "tty", warnings=tuple(warnings)
+    """The start of this task; a prompt too long for an argument is one that names its file."""
+    warnings: tuple[str, ...] = (
+        "jcode was never run with cuekit: its flags are from a description",
     )
+    batch = base.is_batch(spec)
+    prompt = prompt_text(spec)
+    if base.too_long(prompt):
+        prompt = base.pointer(context)
+    elif not batch and "\n" in prompt:
+        warnings = (*warnings, "jcode's repl reads lines: the prompt was joined to a single one")
+    argv = _words(spec, prompt, context.binary)
+    return base.Launch(argv, "null" if batch else "tty", warnings=warnings)
 
 
 def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProblem]:
@@ -87,8 +75,6 @@ def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProb
 
 def first_prompt_problem(prompt: str, mode: Mode, version: str | None) -> str | None:
     """Nothing is known of how jcode reads its first prompt, so what others act on is refused."""
-    if base.too_long(prompt):
-        return "no way is known to give jcode a prompt of more than 128 KiB"
     return base.special_character_problem("jcode", prompt, "/!$@#")
 
 
@@ -100,3 +86,26 @@ def root_problem(spec: TaskSpec) -> str | None:
 def emitted_flags() -> frozenset[str]:
     """Every long flag that the builder can emit."""
     return frozenset({"--model", "--no-update", "--provider-profile"})
+
+
+def _words(spec: TaskSpec, prompt: str, command: str) -> tuple[str, ...]:
+    profile = spec.adapter_options.get("provider_profile")
+    named = isinstance(profile, str) and profile != ""
+    options = (
+        "--no-update",
+        *(("--provider-profile", UserText(profile)) if named else ()),
+        *base.model_words(spec, "--model"),
+    )
+    if base.is_batch(spec):
+        return (command, "run", *options, "--", UserText(prompt))
+    line = UserText(" ".join(prompt.splitlines()))
+    return (
+        "/bin/sh",
+        "-c",
+        UserText(FEEDER),
+        "jcode-feeder",
+        line,
+        UserText(command),
+        "repl",
+        *options,
+    )

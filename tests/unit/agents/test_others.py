@@ -140,6 +140,7 @@ def test_those_that_could_not_be_run_are_marked() -> None:
     assert unverified == ["antigravity", "jcode"]
 
 
+POINTER = "Your task is in the file /task/prompt.md: read all of it, then do what it says."
 SHORT = {
     "-s": "--sandbox",
     "-a": "--ask-for-approval",
@@ -187,7 +188,9 @@ def test_every_flag_that_a_builder_emits_is_declared(kind: str) -> None:
         ("gemini", "prompt", "-y"),
         ("opencode", "prompt", "--auto"),
         ("pi", "prompt", "-p"),
-        ("grok", "null", "/task/prompt.md"),
+        ("grok", "null", POINTER),
+        ("antigravity", "null", POINTER),
+        ("jcode", "null", POINTER),
         ("shell", "null", "/task/prompt.md"),
     ],
 )
