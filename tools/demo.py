@@ -203,6 +203,8 @@ def main() -> int:
     except StepFailed as error:
         demo.say(f"demo: failed: {error}")
         return 1
+    except KeyboardInterrupt:
+        return 130
     except subprocess.TimeoutExpired as error:
         demo.say(f"demo: failed: no end after {error.timeout:g} s")
         return 1
