@@ -79,13 +79,22 @@ class RealAgent:
         return self.tmux.run("new-session", "-d", *size, "-P", "-F", "#{pane_id}", command)
 
     def type_in_tui(self, pane: str, text: str) -> None:
-        """Paste `text` into the TUI as a person would, and press Enter once it is to be seen."""
-        self.tmux.paste(pane, text)
+        """Paste `text` into the TUI as a person would: Enter once it is in the composer.
+
+        Returns when the composer has let go of it. claude 2.1.167 and 2.1.197 lose what is
+        pasted sooner, while they still take the message before.
+        """
+
+        def screen() -> str:
+            return self.tmux.screen(pane)
+
         last = text.splitlines()[-1].strip()
-        wait_until(lambda: last in self.tmux.screen(pane), what=lambda: self.tmux.screen(pane))
+        self.tmux.paste(pane, text)
+        wait_until(lambda: last in composer(self.name, screen()), 30, screen)
         # The composers take an Enter within some 60 ms of a paste as part of it, unseen.
         time.sleep(0.3)
         self.tmux.key(pane, "Enter")
+        wait_until(lambda: last not in composer(self.name, screen()), 30, screen)
 
     def cuekit_result(
         self, *args: str, timeout: float = 60, stdin: str | None = None, **changes: str
@@ -130,6 +139,19 @@ class RealAgent:
             timeout=timeout,
             check=False,
         )
+
+
+def composer(name: str, screen: str) -> str:
+    """The part of the TUI's screen that holds the message being written.
+
+    claude: between the last two rules. codex: from the last line that begins with its mark.
+    """
+    lines = screen.splitlines()
+    if name == "codex":
+        starts = [i for i, line in enumerate(lines) if line.startswith("\u203a")]
+        return "\n".join(lines[starts[-1] :] if starts else [])
+    rules = [i for i, line in enumerate(lines) if line.startswith("\u2500" * 20)]
+    return "\n".join(lines[rules[-2] : rules[-1]] if len(rules) > 1 else [])
 
 
 def _git_repository(folder: Path, env: Mapping[str, str]) -> None:

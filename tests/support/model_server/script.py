@@ -85,7 +85,7 @@ class Gate:
         """Let the reply go on."""
         self.released.set()
 
-    def wait_reached(self, seconds: float = 20.0) -> None:
+    def wait_reached(self, seconds: float = 30.0) -> None:
         """Wait until a reply stands at this gate: the agent is now busy for certain."""
         assert self.reached.wait(seconds), f"no reply came to gate {self.name!r} in {seconds:g} s"
 
