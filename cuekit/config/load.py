@@ -16,7 +16,7 @@ SOCKET_VARIABLE = "CUEKIT_TMUX_SOCKET"
 def effective(cwd: str, home: Home, environ: Mapping[str, str]) -> Effective:
     """What is configured for a working folder. Project before user before built in.
 
-    Without a file this reads nothing and imports neither yaml nor pydantic.
+    Without a file this reads nothing and does not import yaml.
     Raises InvalidInput (`config_invalid` with file and line, `no_such_folder`) and CuekitError
     (`trust_file_broken`, `trust_file_newer`).
     """
