@@ -60,7 +60,7 @@ def steer(
 
     from cuekit.service.steer import steer as steer_task
 
-    done = steer_task(
+    done = {"ok": True} | steer_task(
         home_from(os.environ),
         os.environ,
         task,

@@ -90,8 +90,6 @@ class CommandLine:
             "task_dir": str(folder),
             "session_id": lookup.session_of(lookup.project_root(str(self.project))),
             "spec": {"objective": "test"},
-            # This process stands for the one that submits, so that nobody settles the task.
-            "submitter": None,
             **values,
         }
         path = {
@@ -103,7 +101,7 @@ class CommandLine:
             tasks.insert(store, row)
             for step in path:
                 tasks.move(store, task_id, step)
-            if status in (Status.COMPLETED, Status.FAILED) and "completed_at" in values:
+            if "completed_at" in values:
                 tasks.update(store, task_id, {"completed_at": values["completed_at"]})
         return folder
 
