@@ -1,7 +1,7 @@
 """What a configuration file may say: each name with the check of its value.
 
-The checks are plain functions, since a file is read by every submit and importing pydantic takes
-longer than the rest of the submit together (see docs/decisions).
+The checks are plain functions: a file is read by every submit of its project, and importing
+pydantic would more than double what that costs (docs/decisions/0016).
 """
 
 import re
