@@ -65,7 +65,7 @@ class TextScreen(pyte.Screen):
 
     def __init__(self, columns: int, rows: int) -> None:
         self._scrolled: list[str] = []
-        self._main: tuple[dict[int, Any], Any, Any] | None = None  # behind the alternate screen
+        self._alternate = False
         self._cells: dict[str, Any] = {}
         self._widths: dict[str, int] = {}
         self._saved = (0, 0)
@@ -92,11 +92,8 @@ class TextScreen(pyte.Screen):
         return lines
 
     def shown(self) -> list[str]:
-        """All lines that are still to be read: what scrolled, and what the screens show."""
-        lines = self.take_scrolled()
-        if self._main is not None:
-            lines += _filled([_text(self._main[0].get(row)) for row in range(self.lines)])
-        return lines + _filled(self._rows())
+        """All lines that are still to be read: what scrolled, and what the screen shows."""
+        return self.take_scrolled() + _filled(self._rows())
 
     def draw(self, data: str) -> None:
         """Write text at the cursor."""
@@ -126,7 +123,7 @@ class TextScreen(pyte.Screen):
             self.cursor_down()
             return
         rows = self.buffer
-        if self._main is None:
+        if not self._alternate:
             self._scrolled.append(_text(rows.get(top)))
         for row in range(top, bottom):
             if row + 1 in rows:
@@ -195,7 +192,7 @@ class TextScreen(pyte.Screen):
         if how == 3:
             return  # only the scrollback, and a transcript forgets nothing
         whole = how == 2 or (how == 0 and self.cursor.x == 0 and self.cursor.y == 0)
-        if whole and self._main is None:
+        if whole and not self._alternate:
             self._scrolled += _filled(self._rows())
         if how in (0, 1, 2):
             super().erase_in_display(how)
@@ -225,19 +222,20 @@ class TextScreen(pyte.Screen):
             (self.set_mode if wanted else self.reset_mode)(*known, private=private)
 
     def _enter_alternate(self) -> None:
-        if self._main is None:
-            self._main = (dict(self.buffer), self.margins, (self.cursor.x, self.cursor.y))
+        """What stood on the main screen counts as read, so that the text keeps its order."""
+        if not self._alternate:
+            self._scrolled += _filled(self._rows())
+            self._alternate = True
             self.buffer.clear()
 
     def _leave_alternate(self) -> None:
-        if self._main is None:
-            return
-        last = _filled(self._rows())
-        rows, self.margins, (self.cursor.x, self.cursor.y) = self._main
-        self._main = None
-        self.buffer.clear()
-        self.buffer.update(rows)
-        self._scrolled += last  # the program's last picture is all that is left of it
+        """The program's last picture is kept: it is all that is left of it."""
+        if self._alternate:
+            self._scrolled += _filled(self._rows())
+            self._alternate = False
+            self.buffer.clear()
+            self.margins = None
+            self.cursor.x = self.cursor.y = 0
 
     def _rows(self) -> list[str]:
         return [_text(self.buffer.get(row)) for row in range(self.lines)]
