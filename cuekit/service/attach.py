@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from cuekit.errors import InvalidState
 from cuekit.model.task import tmux_session_name
-from cuekit.panes.base import PaneGone
+from cuekit.panes.base import PaneGone, TmuxGone
 from cuekit.paths import Home
 from cuekit.service import lookup
 
@@ -17,7 +17,7 @@ def attach_argv(
     """The command to become: attach-session, or switch-client within the same tmux server.
 
     Raises PaneGone when the task's session is not there, InvalidState (`inside_other_tmux`) in
-    a pane of another tmux server, TmuxGone, TmuxUnclear, NotFound.
+    a pane of another tmux server, TmuxUnclear, NotFound.
     """
     from cuekit.panes.tmux import Tmux
 
@@ -27,7 +27,11 @@ def attach_argv(
     if task.socket_path is None:
         raise _no_pane(task.task_id)
     tmux = Tmux(task.socket_path, environ=environ)
-    if tmux.pane(session) is None:
+    try:
+        there = tmux.pane(session) is not None
+    except TmuxGone:
+        there = False
+    if not there:
         raise _no_pane(task.task_id)
     around = environ.get("TMUX", "").rpartition(",")[0].rpartition(",")[0]
     if not around:
