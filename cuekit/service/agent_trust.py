@@ -17,6 +17,11 @@ def recorded(kind: str, folder: str, environ: Mapping[str, str]) -> bool | None:
     return reader(os.path.realpath(folder), environ, home)
 
 
+def asks(kind: str) -> bool:
+    """Whether the agent's TUI asks about a folder that it has no record of."""
+    return kind in _READERS
+
+
 def _codex(folder: str, environ: Mapping[str, str], home: str) -> bool | None:
     """`projects."<folder>".trust_level` of config.toml, of the folder or of its repository."""
     import tomllib

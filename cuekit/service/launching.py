@@ -35,7 +35,7 @@ SUPERVISOR = os.path.join(LAUNCH_FOLDER, "supervisor.py")
 WRITER = os.path.join(LAUNCH_FOLDER, "transcript_writer.py")
 
 
-def dry_run_view(resolved: "Resolved", environ: Mapping[str, str]) -> dict[str, Any]:
+def dry_run_view(resolved: "Resolved") -> dict[str, Any]:
     """What would be started, and what the defaults did; makes nothing."""
     context = _context(resolved, "t_dryrun00", "RUN_FOLDER", "TASK_FOLDER", hooks=False)
     launch = resolved.agent.launch(resolved.spec, context)

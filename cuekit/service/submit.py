@@ -12,7 +12,7 @@ from cuekit.config.effective import Effective
 from cuekit.errors import InvalidInput, InvalidState
 from cuekit.model.task import Mode, TaskSpec, run_mode
 from cuekit.paths import Home, home_from
-from cuekit.service import adapters, launching, lookup, settle
+from cuekit.service import adapters, agent_trust, launching, lookup, settle
 from cuekit.service.request import Ask, SubmitRequest, check_texts
 from cuekit.service.views import Json, submit_view
 from cuekit.store import db as store
@@ -48,12 +48,14 @@ def submit(request: SubmitRequest, environ: Mapping[str, str], ask: Ask | None =
     resolved = resolve(request, home, environ, ask)
     faults.point("submit.resolved")
     if request.dry_run:
-        return launching.dry_run_view(resolved, environ)
+        return launching.dry_run_view(resolved)
     with store.opened(home) as db:
         settle.reconcile(home, db, environ)
         parent, depth = _parent(db, environ)
         extra = {
-            "session_id": request.session or lookup.session_of(lookup.project_root(resolved.cwd)),
+            "session_id": request.session
+            or resolved.effective.submit.session
+            or lookup.session_of(lookup.project_root(resolved.cwd)),
             "name": request.name,
             "labels": list(request.labels),
             "keep": int(request.keep or bool(resolved.effective.submit.keep)),
@@ -85,7 +87,7 @@ def resolve(
         expected_output=request.expect,
         cwd=cwd,
         add_dirs=tuple(_added_folder(folder) for folder in request.add_dirs),
-        model=_default(request.model, effective.submit.model, "model", effective, defaults),
+        model=_model(request, kind, effective, defaults),
         timeout_s=_default(
             request.timeout_s, effective.submit.timeout_s, "timeout", effective, defaults
         ),
@@ -112,7 +114,7 @@ def resolve(
         probe=probe,
         prompt=prompt,
         cwd=cwd,
-        trusted=request.trust or trust.folder_trusted(home, cwd),
+        trusted=_is_trusted(request, kind, cwd, home, environ, ask),
         effective=effective,
         warnings=tuple(warnings),
         defaults=defaults,
@@ -185,6 +187,46 @@ def _default(
     source = effective.sources.get(f"submit.{name}", "the configuration")
     defaults[name] = {"value": configured, "source": source}
     return configured
+
+
+def _model(
+    request: SubmitRequest, kind: str, effective: Effective, defaults: dict[str, Any]
+) -> str | None:
+    """The model; a configured one counts for the configured agent alone."""
+    meant_for = effective.submit.agent_kind
+    configured = effective.submit.model if meant_for in (None, kind) and kind != "shell" else None
+    model: str | None = _default(request.model, configured, "model", effective, defaults)
+    return model
+
+
+def _is_trusted(
+    request: SubmitRequest,
+    kind: str,
+    cwd: str,
+    home: Home,
+    environ: Mapping[str, str],
+    ask: Ask | None,
+) -> bool:
+    """Whether the user trusts the folder; asked at a terminal where the agent itself would ask."""
+    if request.trust:
+        if environ.get("CUEKIT_TASK_ID"):
+            raise InvalidState(
+                "a child agent may not give trust",
+                code="child_may_not",
+                hint="leave --trust out; the user can run cuekit trust",
+            )
+        return True
+    if trust.folder_trusted(home, cwd):
+        return True
+    interactive = request.mode in (None, Mode.INTERACTIVE)
+    if ask is None or request.dry_run or not interactive or not agent_trust.asks(kind):
+        return False
+    if agent_trust.recorded(kind, cwd, environ) is not None:
+        return False  # the agent has its own answer
+    if not ask(f"{cwd}: {kind} may read and run what is there. Do you trust this folder?"):
+        return False
+    trust.give(home, lookup.project_root(cwd))
+    return True
 
 
 def _option_warnings(problems: list[Any], lenient: bool) -> list[str]:
