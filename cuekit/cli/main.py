@@ -19,6 +19,7 @@ OUTPUT_CLOSED = 141
 
 COMMANDS = {
     "task": Entry("cuekit.cli.task", "group", "Start, watch, steer and end tasks."),
+    "adapter": Entry("cuekit.cli.adapter", "group", "See which agents can be given a task."),
     "init": Entry("cuekit.cli.init", "init", "Write a safe .cuekit.yaml for this project."),
     "config": Entry("cuekit.cli.config", "group", "See what is configured."),
     "trust": Entry("cuekit.cli.trust", "group", "Trust a folder and its .cuekit.yaml."),

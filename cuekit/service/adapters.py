@@ -10,7 +10,7 @@ from cuekit.agents import registry
 from cuekit.agents.base import MODES, Agent
 from cuekit.errors import CuekitError
 from cuekit.files import make_private_folder, read_json, replace_json
-from cuekit.paths import Home
+from cuekit.paths import Home, home_from
 
 PROBE_LIMIT_S = 10.0
 _VERSION = re.compile(r"\d+\.\d+\.\d+[0-9A-Za-z.+-]*")
@@ -111,6 +111,16 @@ def probe_all(
         make_private_folder(home.root)
         replace_json(home.probes, known)
     return {kind: found[kind] for kind in binaries}
+
+
+def adapter_list(cwd: str, environ: Mapping[str, str]) -> dict[str, Any]:
+    """The object of `adapter list`: every agent kind, with the commands configured for a folder."""
+    from cuekit.config import load
+
+    home = home_from(environ)
+    effective = load.effective(cwd, home, environ)
+    configured = {kind: effective.adapter(kind).command for kind in registry.KINDS}
+    return {"adapters": adapter_views(environ, home, configured)}
 
 
 def adapter_views(
