@@ -114,12 +114,11 @@ def steer_plan(text: str, version: str | None) -> SteerPlan:
             pieces=(),
             refusal=f"codex {version or 'of unknown version'} runs what begins with ! as a command",
         )
-    typed = kept + " "
+    acted_on = kept[0] in "/!"
+    typed = (" " if acted_on else "") + kept + " "
     cuts = {len(typed)}
-    if kept[0] in "/!":
-        typed = " " + typed
-        if len(typed) > HEAD + 1:
-            cuts |= {HEAD, len(typed) - 1}
+    if acted_on and len(typed) > HEAD + 1:
+        cuts |= {HEAD, len(typed) - 1}
     if _IMAGE_PATH.search(kept):
         cuts.add(len(typed) - 3)
     starts = [0, *sorted(cuts)]
