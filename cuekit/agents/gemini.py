@@ -96,7 +96,7 @@ def _words_before_prompt(
     return (
         binary or (context.binary if context else COMMAND),
         *(("--skip-trust",) if context is None or context.folder_trusted else ()),
-        *_permission_words(spec),
+        *(_permission_words(spec) or (("--approval-mode", "default") if context else ())),
         *base.model_words(spec, "-m"),
         *(word for path in spec.add_dirs for word in ("--include-directories", UserText(path))),
     )

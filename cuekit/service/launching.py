@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cuekit import faults, files
-from cuekit.agents.base import Launch, LaunchContext
+from cuekit.agents.base import Launch, LaunchContext, with_arguments
 from cuekit.errors import CuekitError
 from cuekit.launch import notify, processes, script, settlement
 from cuekit.launch import plan as plans
@@ -70,7 +70,7 @@ def launch(
     context = _context(resolved, task_id, run_dir, task_dir, hooks=True)
     started = resolved.agent.launch(resolved.spec, context)
     warnings = [*resolved.warnings, *started.warnings, *([warning] if warning else [])]
-    argv = [resolved.binary.path, *resolved.binary.arguments, *started.argv[1:]]
+    argv = list(with_arguments(started.argv, resolved.binary.path, resolved.binary.arguments))
     files.make_private_folder(home.runs)
     row = {
         "task_id": task_id,
@@ -134,10 +134,12 @@ def _context(
         task_id=task_id,
         run_dir=run_dir,
         task_dir=task_dir,
-        cwd=resolved.cwd,
+        cwd=os.path.realpath(resolved.cwd),  # the name under which agents record a folder
         prompt_file=os.path.join(task_dir, PROMPT_FILE),
         folder_trusted=resolved.trusted,
         hook_program=os.path.join(run_dir, plans.HOOK) if hooks else None,
+        as_command=resolved.as_command,
+        recorded_trust=resolved.recorded_trust,
     )
 
 

@@ -35,6 +35,8 @@ class Resolved:
     effective: Effective
     warnings: tuple[str, ...]
     defaults: Mapping[str, Any]
+    recorded_trust: bool | None = None  # the agent's own record on the folder
+    as_command: bool = False
 
 
 def submit(request: SubmitRequest, environ: Mapping[str, str], ask: Ask | None = None) -> Json:
@@ -105,6 +107,7 @@ def resolve(
     if effective.ignored:
         warnings.append(effective.ignored)
     warnings += _option_warnings(agent.option_problems(spec, probe.version), request.lenient)
+    _check_root(agent, spec, environ)
     prompt = agent.prompt_text(spec)
     _check_prompt(agent, spec, prompt, probe.version, request.as_command)
     return Resolved(
@@ -118,6 +121,8 @@ def resolve(
         effective=effective,
         warnings=tuple(warnings),
         defaults=defaults,
+        recorded_trust=agent_trust.recorded(kind, cwd, environ),
+        as_command=request.as_command,
     )
 
 
@@ -243,6 +248,17 @@ def _option_warnings(problems: list[Any], lenient: bool) -> list[str]:
         f"{problem.message}" + (f" ({problem.hint})" if problem.hint else "")
         for problem in problems
     ]
+
+
+def _check_root(agent: Any, spec: TaskSpec, environ: Mapping[str, str]) -> None:
+    if os.getuid() != 0 or environ.get("IS_SANDBOX") == "1":
+        return
+    if problem := agent.root_problem(spec):
+        raise InvalidState(
+            problem,
+            code="refused_as_root",
+            hint="IS_SANDBOX=1 cuekit task submit ..., where this machine is a sandbox",
+        )
 
 
 def _check_prompt(

@@ -82,6 +82,7 @@ def test_command_lines_without_a_context(
     [
         ("gemini", {}, ("-y", "do it")),
         ("gemini", BATCH, ("-y", "-p", "do it")),
+        ("gemini", SAFE, ("--approval-mode", "default", "do it")),
         ("opencode", {}, ("--auto", "--prompt", "do it")),
         ("opencode", BATCH, ("run", "--auto")),
         ("antigravity", {}, (SKIP, "-i", "do it")),
