@@ -111,6 +111,7 @@ class TextScreen(pyte.Screen):
             self._wrap_if_full()
             part, data = data[: self.columns - self.cursor.x], data[self.columns - self.cursor.x :]
             start = self.cursor.x
+            self._part_wide_letters(start, start + len(part))
             self.buffer[self.cursor.y].update(
                 zip(range(start, start + len(part)), map(self._cell, part), strict=True)
             )
@@ -120,7 +121,7 @@ class TextScreen(pyte.Screen):
         """Down one line; what the main screen, or a region of it, loses at its top is kept."""
         top, bottom = self.margins or (0, self.lines - 1)
         if self.cursor.y != bottom:
-            self.cursor_down()
+            self._down(1)
             return
         rows = self.buffer
         if not self._alternate:
@@ -137,12 +138,17 @@ class TextScreen(pyte.Screen):
         top, _ = self.margins or (0, self.lines - 1)
         limit = top if self.cursor.y >= top else 0
         self.cursor.y = max(self.cursor.y - (count or 1), limit)
+        self.cursor.x = min(self.cursor.x, self.columns - 1)  # no wrap is pending any more
 
     def cursor_down(self, count: int | None = None) -> None:
         """Down, and not out of the region at its bottom."""
+        self._down(count or 1)
+        self.cursor.x = min(self.cursor.x, self.columns - 1)
+
+    def _down(self, count: int) -> None:
         _, bottom = self.margins or (0, self.lines - 1)
         limit = bottom if self.cursor.y <= bottom else self.lines - 1
-        self.cursor.y = min(self.cursor.y + (count or 1), limit)
+        self.cursor.y = min(self.cursor.y + count, limit)
 
     def region(self, top: int, bottom: int) -> None:
         """Limit scrolling to some rows, counted from 1; 0 stands for the screen's own edge."""
@@ -171,18 +177,18 @@ class TextScreen(pyte.Screen):
 
     def scroll_up(self, count: int = 1) -> None:
         """Move the region's lines up."""
-        _, bottom = self.margins or (0, self.lines - 1)
+        top, bottom = self.margins or (0, self.lines - 1)
         column, row = self.cursor.x, self.cursor.y
-        for _ in range(min(max(count, 1), self.lines)):
+        for _ in range(min(max(count, 1), bottom - top + 1)):
             self.cursor.y = bottom
             self.index()
         self.cursor.x, self.cursor.y = column, row
 
     def scroll_down(self, count: int = 1) -> None:
         """Move the region's lines down."""
-        top, _ = self.margins or (0, self.lines - 1)
+        top, bottom = self.margins or (0, self.lines - 1)
         column, row = self.cursor.x, self.cursor.y
-        for _ in range(min(max(count, 1), self.lines)):
+        for _ in range(min(max(count, 1), bottom - top + 1)):
             self.cursor.y = top
             self.reverse_index()
         self.cursor.x, self.cursor.y = column, row
@@ -266,11 +272,20 @@ class TextScreen(pyte.Screen):
         self._wrap_if_full()
         if pyte.modes.IRM in self.mode:
             self.insert_characters(width)
+        self._part_wide_letters(self.cursor.x, self.cursor.x + width)
         row = self.buffer[self.cursor.y]
         row[self.cursor.x] = self._cell(letter)
         if width == 2:
             row[self.cursor.x + 1] = self._cell("")
         self.cursor.x = min(self.cursor.x + width, self.columns)
+
+    def _part_wide_letters(self, start: int, end: int) -> None:
+        """Blank the other halves of wide letters that these columns cut."""
+        row = self.buffer[self.cursor.y]
+        if start and (cell := row.get(start)) is not None and not cell.data:
+            row[start - 1] = self.default_char
+        if (cell := row.get(end)) is not None and not cell.data:
+            row[end] = self.default_char
 
     def _join(self, mark: str) -> None:
         """Add a combining mark, a joiner or a selector to the letter before the cursor."""

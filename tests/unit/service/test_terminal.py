@@ -56,6 +56,7 @@ CASES = [
         b"before\r\n\x1b[?1049h\x1b[Hinside", ["before", "inside"], id="alternate-screen-stays"
     ),
     pytest.param("\x1b[1;1H你好\x1b[1;5Hx".encode(), ["你好x"], id="wide-letters"),
+    pytest.param("\x1b[1;1H你好\x1b[1;2Hx".encode(), [" x好"], id="half-a-wide-letter"),
     pytest.param("\x1b[1;1He\u0301x".encode(), ["e\u0301x"], id="combining-marks"),
     pytest.param("\x1b[1;1H👩\u200d💻 works\r\n".encode(), ["👩\u200d💻 works"], id="joined-emoji"),
     pytest.param(b"\x1b[1;1H" + b"x" * 45, ["x" * 40, "x" * 5], id="wrapping-when-emulated"),
@@ -147,7 +148,7 @@ def drawn(source: random.Random) -> str:
             case "place":
                 out.append(f"\x1b[{source.randint(1, HEIGHT)};{source.randint(1, WIDTH)}H")
             case "erase":
-                out.append(source.choice(["\x1b[K", "\x1b[1K", "\x1b[2K", "\x1b[J", "\x1b[1J"]))
+                out.append(source.choice(["\x1b[K", "\x1b[1K", "\x1b[2K", "\x1b[1J"]))
             case "region":
                 out.append(source.choice(["\x1b[r", f"\x1b[1;{source.randint(2, HEIGHT)}r"]))
             case "scroll":
