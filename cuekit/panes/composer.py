@@ -1,8 +1,10 @@
 """Whether an agent's composer holds just what was typed into it. Pure."""
 
 import re
+from unicodedata import category
 
 SURE_LENGTH = 200
+UNSHOWN = frozenset({"Cc", "Cf", "Mn", "Me", "Zs", "Zl", "Zp"})
 PLACEHOLDER = re.compile(r"\[Pasted[^\]\n]*\]", re.IGNORECASE)
 
 
@@ -30,4 +32,5 @@ def shows_end(draft: str | None, typed: str) -> bool:
 
 
 def _bare(text: str) -> str:
-    return re.sub(r"\s+", "", text)
+    """The text without what a terminal shows differently or not at all."""
+    return "".join(c for c in text if not c.isspace() and category(c) not in UNSHOWN)

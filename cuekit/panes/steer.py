@@ -20,6 +20,8 @@ SPECIAL = "/!$@#"
 GENERIC_ENTER_S = 0.3  # gemini lost an Enter 60 ms after a paste, and none at 100 ms
 SETTLE_S = 1.5  # how long a composer may be out of sight, since agents redraw
 SHOW_S = 5.0  # how long a paste may take to show
+UNSEEN_S = 1.0  # the same where the screen shows no composer that could be read
+EMPTIED_S = 2.0  # claude 2.1.197 loses a paste that comes before it has emptied its composer
 RETRY_S = 1.0  # how long Enter may take to act
 ENTER_TRIES = 3
 CONFIRM_S = 6.0
@@ -135,6 +137,9 @@ def deliver(
             return _held(receipt, screen.dialog)
         if not submit:
             return receipt
+        if screen is not None and screen.composer is Composer.EMPTY:
+            receipt.warnings.append("the text never showed in the composer; Enter was not pressed")
+            return receipt
         busy = target.busy or bool(before and before.busy)
         texts = tuple({text, plan.rewritten or text, typed})
         return _submit(target, receipt, tail, waiter, typed, texts, busy)
@@ -175,13 +180,14 @@ def _type(target: Target, plan: SteerPlan, receipt: Receipt) -> None:
 def _await_shown(target: Target, plan: SteerPlan, typed: str) -> Screen | None:
     """Wait until the text is in the composer; agents lose an Enter that comes with the paste."""
     time.sleep(plan.enter_delay_s)
-    deadline = time.monotonic() + SHOW_S
+    start = time.monotonic()
     while True:
         target.check()
         screen = read(target)
         if screen is None or screen.dialog is not None or shows_end(screen.draft, typed):
             return screen
-        if time.monotonic() >= deadline:
+        late = time.monotonic() - start
+        if late >= (UNSEEN_S if screen.composer is Composer.HIDDEN else SHOW_S):
             return screen
         time.sleep(LOOK_S)
 
@@ -201,6 +207,7 @@ def _submit(
         if seen is not None:
             receipt.state, receipt.turn = "submitted", seen.turn
             receipt.evidence, receipt.seq = seen.evidence, seen.seq
+            _await_emptied(target)
             return receipt
         if screen is None:
             receipt.warnings.append("this agent gives no sign that it took a message")
@@ -243,6 +250,16 @@ def _await_taken(
         if now - start >= (RETRY_S if lost else CONFIRM_S):
             return None, screen
         waiter.wait(LOOK_S)
+
+
+def _await_emptied(target: Target) -> None:
+    """Wait until the composer has let go of the message, so that the next one is not lost."""
+    deadline = time.monotonic() + EMPTIED_S
+    while time.monotonic() < deadline:
+        screen = read(target)
+        if screen is None or screen.dialog or screen.composer is not Composer.DRAFT:
+            return
+        time.sleep(LOOK_S)
 
 
 def _held(receipt: Receipt, dialog: str) -> Receipt:
