@@ -3,7 +3,6 @@
 Builders are pure: a spec and what the launch knows go in, an argument vector comes out.
 """
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -289,6 +288,12 @@ def model_problems(spec: TaskSpec) -> list[OptionProblem]:
     return []
 
 
+def _near(word: str, words: Sequence[str], count: int, likeness: float) -> list[str]:
+    from difflib import get_close_matches  # costs 4 ms, and only a mistake needs it
+
+    return get_close_matches(word, words, count, likeness)
+
+
 def _value_problems(name: str, value: Any, allowed: Sequence[Any] | None) -> list[OptionProblem]:
     if allowed is None:
         if isinstance(value, str) and value:
@@ -308,7 +313,7 @@ def _closest_value(value: Any, allowed: Sequence[Any]) -> str | None:
     plain = value.strip().lower().replace("_", "-").replace(" ", "-")
     if plain in ("true", "false") and isinstance(allowed[0], bool):
         return f"without quotes: {plain}"
-    near = difflib.get_close_matches(plain, [str(entry) for entry in allowed], 1, 0.7)
+    near = _near(plain, [str(entry) for entry in allowed], 1, 0.7)
     return f"did you mean {near[0]!r}?" if near else None
 
 
@@ -316,7 +321,7 @@ def _name_problem(kind: str, name: str, known: Mapping[str, Sequence[Any] | None
     plain = name.strip().lower().replace("-", "_").replace(" ", "_").strip("_")
     meant = _MISNOMERS.get(plain, plain)
     if meant not in SAFETY_OPTIONS:
-        near = difflib.get_close_matches(plain, SAFETY_OPTIONS, 1, 0.75)
+        near = _near(plain, SAFETY_OPTIONS, 1, 0.75)
         meant = near[0] if near else ""
     if meant:
         safe = [entry for entry in SAFETY_OPTIONS if entry in known]
@@ -324,7 +329,7 @@ def _name_problem(kind: str, name: str, known: Mapping[str, Sequence[Any] | None
             return OptionProblem(name, f"no option {name!r}", f"did you mean {meant!r}?")
         said = f"{kind} takes no option {name!r}"
         return OptionProblem(name, said, f"its options on safety: {', '.join(safe)}")
-    near = difflib.get_close_matches(plain, [str(entry) for entry in known], 1, 0.6)
+    near = _near(plain, [str(entry) for entry in known], 1, 0.6)
     said = f"{kind} takes no option {name!r}; it is ignored"
     return OptionProblem(name, said, f"did you mean {near[0]!r}?" if near else None, fatal=False)
 

@@ -6,7 +6,6 @@ and a last `;` in its arguments (tmux 3.3a, measured). Text goes in through stan
 
 import os
 import re
-import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -165,7 +164,7 @@ class Tmux:
     def screen(self, pane_id: str) -> tuple[str, str]:
         """The text on a pane's screen without and with its styles, taken at one moment."""
         target = ["-t", _require(PANE_ID, pane_id)]
-        mark = secrets.token_hex(8)
+        mark = os.urandom(8).hex()
         shot = ["capture-pane", "-p", *target, ";", "display-message", "-p", mark, ";"]
         output = self._require_ok([*shot, "capture-pane", "-p", "-e", *target]).output
         plain, _, styled = output.partition(f"{mark}\n")
@@ -177,7 +176,7 @@ class Tmux:
         The brackets appear only where the program asked for bracketed paste. Copy mode is left
         first, in the same invocation; the answer is whether it was on.
         """
-        name = f"cuekit-{os.getpid()}-{secrets.token_hex(4)}"
+        name = f"cuekit-{os.getpid()}-{os.urandom(4).hex()}"
         arguments = [*_leaving(pane_id), ";", "load-buffer", "-b", name, "-", ";"]
         arguments += ["paste-buffer", "-r", "-d", "-b", name, "-t", pane_id]
         arguments += ["-p"] if bracketed else []
