@@ -150,6 +150,11 @@ class TextScreen(pyte.Screen):
         limit = bottom if self.cursor.y <= bottom else self.lines - 1
         self.cursor.y = min(self.cursor.y + count, limit)
 
+    def tab(self) -> None:
+        """To the next tab stop; at the end of a row nothing changes."""
+        if self.cursor.x < self.columns - 1:
+            super().tab()
+
     def region(self, top: int, bottom: int) -> None:
         """Limit scrolling to some rows, counted from 1; 0 stands for the screen's own edge."""
         self.set_margins(top or None, bottom or None)
