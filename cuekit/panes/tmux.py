@@ -6,6 +6,7 @@ and a last `;` in its arguments (tmux 3.3a, measured). Text goes in through stan
 
 import os
 import re
+import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -113,6 +114,7 @@ class Tmux:
         for hook, hook_command in (hooks or {}).items():
             arguments += [";", "set-hook", "-t", target, hook, *_untouched([hook_command])]
         arguments += [";", "show-options", "-s", "-v", "exit-unattached"]
+        _prepare_folder(self._socket)
         call = self._call(arguments)
         if call.status != 0:
             if "duplicate session" not in call.errors:
@@ -270,6 +272,36 @@ class Tmux:
         if call.status != 0:
             raise call.failure()
         return call
+
+
+def _prepare_folder(socket: str) -> None:
+    """Make the folder of the socket, as tmux itself does for `-L` but not for `-S`.
+
+    Raises TmuxUnclear (`tmux_folder`) where tmux would refuse it too: tmux's own folder that
+    belongs to another user or is open to others.
+    """
+    folder = os.path.dirname(socket)
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise _bad_folder(folder, f"cannot be made: {error.strerror}") from None
+    if os.path.basename(folder) != f"tmux-{os.getuid()}":
+        return
+    found = os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o007:
+        raise _bad_folder(folder, "is not a folder that only you can enter")
+
+
+def _bad_folder(folder: str, problem: str) -> TmuxUnclear:
+    return TmuxUnclear(
+        f"the folder of tmux's socket {problem}: {folder}",
+        code="tmux_folder",
+        hint="remove it, or set TMUX_TMPDIR to a folder of your own",
+        retryable=False,
+        details={"folder": folder},
+    )
 
 
 def _closes_detached(option: str, socket: str) -> CuekitError:
