@@ -98,7 +98,7 @@ class Watch:
             return []
         found = self._ask(lambda a: [a.title_signal(title, now)])
         signal = next((one for one in found if one is not None), None)
-        if signal is None or _activity(signal) is progress.activity:
+        if signal is None or not self._title.tells(signal, progress):
             self._title.agrees()
             return []
         patience = TITLE_SECONDS if self.heard_exactly else 0.0
@@ -219,6 +219,19 @@ class _Title:
     def __init__(self, path: str) -> None:
         self._path = path
         self._since: float | None = None
+        self._moved = False
+
+    def tells(self, signal: Signal, progress: Progress) -> bool:
+        """Whether it says another thing than what is known.
+
+        A title at rest counts only after one that moved: some never move.
+        """
+        if signal.kind is SignalKind.AT_REST:
+            told = self._moved and progress.activity is Activity.WORKING
+            self._moved = told
+            return told
+        self._moved = signal.kind is SignalKind.WORKING
+        return _activity(signal) is not progress.activity
 
     def current(self) -> str | None:
         try:

@@ -40,6 +40,7 @@ class SignalKind(StrEnum):
     TURN_FAILED = "turn_failed"  # text: the agent's own words
     TURN_INTERRUPTED = "turn_interrupted"
     IDLE = "idle"  # title or screen: nothing runs, without a word on how the turn ended
+    AT_REST = "at_rest"  # a title that is the same for an idle agent and for one that waits
     SESSION_ENDED = "session_ended"
 
 
@@ -100,8 +101,19 @@ def reduce(progress: Progress, signal: Signal) -> Progress:
             return _turn_over(progress, signal, "interrupted")
         case SignalKind.IDLE:
             return _now(progress, Activity.IDLE, signal)
+        case SignalKind.AT_REST:
+            return _at_rest(progress, signal)
         case SignalKind.SESSION_ENDED:
             return progress
+
+
+def _at_rest(progress: Progress, signal: Signal) -> Progress:
+    """The end of a turn that an exact source began and none told the end of: an interruption."""
+    if progress.activity is not Activity.WORKING:
+        return progress
+    if progress.source in EXACT:
+        return _turn_over(progress, signal, "interrupted")
+    return _now(progress, Activity.IDLE, signal)
 
 
 def _now(
