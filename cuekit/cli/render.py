@@ -128,7 +128,7 @@ def screen_width(stream: TextIO | None = None) -> int | None:
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
-    """Rows under headers; the last column, then the widest ones, give way to a given width."""
+    """Rows under headers; the last columns give way to a given width."""
     widths = [
         max(width_of(header), *(width_of(row[column]) for row in rows)) if rows else len(header)
         for column, header in enumerate(headers)
@@ -156,17 +156,13 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _fitted(widths: list[int], width: int) -> list[int]:
+    """Narrower columns, from the last one to the second: an id is of use only whole."""
     widths = list(widths)
-    room = width - len(GAP) * (len(widths) - 1)
-    over = sum(widths) - room
-    last = len(widths) - 1
-    if over > 0:
-        given = min(over, max(0, widths[last] - NARROWEST))
-        widths[last] -= given
+    over = sum(widths) + len(GAP) * (len(widths) - 1) - width
+    for column in range(len(widths) - 1, 0, -1):
+        given = max(0, min(over, widths[column] - NARROWEST))
+        widths[column] -= given
         over -= given
-    while over > 0 and (widest := max(widths)) > NARROWEST:
-        widths[widths.index(widest)] -= 1
-        over -= 1
     return widths
 
 

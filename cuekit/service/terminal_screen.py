@@ -155,6 +155,12 @@ class TextScreen(pyte.Screen):
         if self.cursor.x < self.columns - 1:
             super().tab()
 
+    def reverse_index(self) -> None:
+        """Up one line, or the region down; the column stays, a pending wrap too."""
+        column = self.cursor.x
+        super().reverse_index()
+        self.cursor.x = column
+
     def region(self, top: int, bottom: int) -> None:
         """Limit scrolling to some rows, counted from 1; 0 stands for the screen's own edge."""
         self.set_margins(top or None, bottom or None)
