@@ -82,11 +82,17 @@ class ComposerPane:
         )
 
     def show(self, state: str) -> None:
-        (self.folder / "state").write_text(state)
+        """Set what the program shows, and wait until it does."""
+        new = self.folder / "state.new"
+        new.write_text(state)
+        new.rename(self.folder / "state")
         wanted = {"dialog": "DIALOG", "busy": "BUSY", "hidden": "IDLE", "idle": ">"}[state]
-        wait_until(
-            lambda: wanted in self.screen() and (state != "hidden" or ">" not in self.screen())
-        )
+
+        def shown() -> bool:
+            screen = self.screen()
+            return wanted in screen and (state != "hidden" or ">" not in screen)
+
+        wait_until(shown, what=lambda: repr(self.screen().strip()))
 
     def screen(self) -> str:
         return self.tmux.capture(self.pane_id)
