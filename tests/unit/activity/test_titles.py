@@ -45,11 +45,15 @@ def test_a_title_tells_the_state(kind: str, title: str, told: SignalKind | None)
         ("gemini", "⠧ Thinking... (esc to cancel, 1s)", Screen(busy=True)),
         (
             "grok",
-            "❯ 1. Yes, proceed\n  3. No, reject (type to add feedback)",
+            "\u276f 1. Yes, proceed\n  3. No, reject (type to add feedback)",
             Screen(dialog="approval"),
         ),
-        ("grok", "│ ❯             │", Screen(composer=Composer.EMPTY, busy=False)),
-        ("grok", "│ ❯ half        │", Screen(composer=Composer.DRAFT, draft="half", busy=False)),
+        ("grok", "│ \u276f             │", Screen(composer=Composer.EMPTY, busy=False)),
+        (
+            "grok",
+            "│ \u276f half        │",
+            Screen(composer=Composer.DRAFT, draft="half", busy=False),
+        ),
     ],
 )
 def test_a_screen_is_read(kind: str, text: str, screen: Screen) -> None:
