@@ -21,8 +21,10 @@ SUBCOMMANDS = base.word_set(
 SPECIAL = "/"
 """A first prompt that begins so is a command, in the TUI and with `-p`; `!` is text in both.
 
-Not so behind a space, which the model then gets too (2.1.167, 2.1.332).
+Behind a space, which the model then gets too, it is text with `-p` (all) and in the TUI of 2.1.167
+and 2.1.197; the TUI of 2.1.332 looks past any white space.
 """
+LAST_WITH_LITERAL_SPACE = (2, 1, 197)
 SETTINGS_FILE = "settings.json"
 
 
@@ -86,10 +88,15 @@ def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProb
 
 
 def first_prompt_problem(prompt: str, mode: Mode, version: str | None) -> str | None:
-    """Refused only where no space can be put before it: in a prompt on standard input."""
-    if mode is Mode.BATCH and prompt.startswith(tuple(SPECIAL)) and base.too_long(prompt):
-        return f"claude would take this prompt for a command, since it begins with {prompt[0]!r}"
-    return None
+    """Refused where a space before it does not make it text, or cannot be put there."""
+    if mode is Mode.BATCH:
+        if base.too_long(" " + prompt):  # it goes by standard input, as it is
+            return base.special_character_problem("claude", prompt, SPECIAL)
+        return None
+    numbers = base.version_numbers(version)
+    if numbers and numbers <= LAST_WITH_LITERAL_SPACE:
+        return None
+    return base.special_character_problem("claude", prompt, SPECIAL)
 
 
 def root_problem(spec: TaskSpec) -> str | None:

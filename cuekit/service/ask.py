@@ -10,6 +10,28 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 MOST_BYTES = 1_000_000
+OWN_FOLDERS = frozenset(
+    {
+        "GEMINI_CLI_HOME",
+        "GROK_HOME",
+        "JCODE_HOME",
+        "PI_CODING_AGENT_DIR",
+        "PI_CODING_AGENT_SESSION_DIR",
+        "XDG_CACHE_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
+        "XDG_STATE_HOME",
+    }
+)
+"""Variables that would lead an agent to its user's files without HOME."""
+VERSION_MANAGERS = {
+    "ASDF_DATA_DIR": ".asdf",
+    "MISE_CONFIG_DIR": ".config/mise",
+    "MISE_DATA_DIR": ".local/share/mise",
+    "NODENV_ROOT": ".nodenv",
+    "VOLTA_HOME": ".volta",
+}
+"""Where the launchers that such tools put on the PATH find the program, below HOME by default."""
 
 
 def outputs(
@@ -17,13 +39,17 @@ def outputs(
 ) -> list[str]:
     """What each command prints, all of them run at once; "" for one that fails or is too slow.
 
-    They run without a terminal and without input, in an empty folder, and with the variables
-    that would let an agent think it is inside of another agent left out.
+    They run without a terminal and without input, in an empty folder and with an empty home:
+    even `--version` makes some agents write into their user's (codex, gemini, opencode, pi: seen).
     """
     if not commands:
         return []
     with tempfile.TemporaryDirectory(prefix="cuekit-ask-") as folder:
-        children = [_start(command, _environment(environ), folder) for command in commands]
+        places = [os.path.join(folder, name) for name in ("home", "work")]
+        for place in places:
+            os.mkdir(place)
+        home, work = places
+        children = [_start(command, _environment(environ, home), work) for command in commands]
         try:
             return _collect(children, time.monotonic() + limit_s)
         finally:
@@ -32,13 +58,18 @@ def outputs(
                     _end(child)
 
 
-def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+def _environment(environ: Mapping[str, str], home: str) -> dict[str, str]:
     kept = {
         name: value
         for name, value in environ.items()
-        if not name.startswith(("TMUX", "CLAUDE_CODE_", "CLAUDECODE"))
+        if name not in OWN_FOLDERS and not name.startswith(("TMUX", "CLAUDE", "CODEX_"))
     }
-    return kept | {"TERM": "dumb", "NO_COLOR": "1", "COLUMNS": "200", "DISABLE_AUTOUPDATER": "1"}
+    real = environ.get("HOME", "")
+    for name, place in VERSION_MANAGERS.items():
+        if real and os.path.isdir(os.path.join(real, place)):
+            kept.setdefault(name, os.path.join(real, place))
+    quiet = {"TERM": "dumb", "NO_COLOR": "1", "COLUMNS": "200", "DISABLE_AUTOUPDATER": "1"}
+    return kept | quiet | {"HOME": home}
 
 
 def _start(

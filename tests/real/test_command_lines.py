@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from cuekit.agents import registry
 from cuekit.agents.base import Agent, LaunchContext
-from cuekit.model.task import TaskSpec
+from cuekit.model.task import Mode, TaskSpec
 from cuekit.paths import Home
 from cuekit.service import adapters, agent_trust
 from tests.support.real_agents import RealAgent
@@ -65,15 +66,15 @@ def run_batch(agent: RealAgent, prompt: str, **options: Any) -> subprocess.Compl
 
 
 def start_tui(agent: RealAgent, prompt: str) -> str:
-    """The interactive command line in a pane; the pane's id."""
+    """The interactive command line in a pane, by a script as tmux takes no long argument."""
     module, spec, context = prepared(agent, prompt)
-    line = module.command_line(spec, context)
-    words = module.launch(spec, context).argv
+    words = list(module.launch(spec, context).argv)
     if agent.name == "claude":  # its warning before bypass is the settings file's to avoid
-        words = (words[0], "--settings", '{"skipDangerousModePermissionPrompt":true}', *words[1:])
-    assert line.startswith(context.binary)
+        words[1:1] = ["--settings", '{"skipDangerousModePermissionPrompt":true}']
+    script = Path(context.run_dir) / "start.sh"
+    script.write_text(f"exec {shlex.join(words)}\n", encoding="utf-8")
     size = ["-x", "110", "-y", "36", "-c", str(agent.project)]
-    return agent.tmux.run("new-session", "-d", *size, "-P", "-F", "#{pane_id}", "--", *words)
+    return agent.tmux.run("new-session", "-d", *size, "-P", "-F", "#{pane_id}", f"sh {script}")
 
 
 def files_of(home: Path) -> dict[str, bytes]:
@@ -111,6 +112,11 @@ def test_the_largest_argument_arrives_in_a_tui(any_agent: RealAgent) -> None:
 @pytest.mark.parametrize("prompt", ["!touch made", "/status of it", "@README.md"])
 def test_a_special_first_character_is_text_in_a_tui(any_agent: RealAgent, prompt: str) -> None:
     any_agent.trust()
+    module, _, context = prepared(any_agent, prompt)
+    if module.first_prompt_problem(prompt, Mode.INTERACTIVE, context.version):
+        assert (prompt[0], any_agent.version.version) == ("/", "2.1.332")
+        assert_is_command(any_agent, prompt)
+        return
     special = "!" if any_agent.name == "codex" else "/"
     expected = " " + prompt if prompt.startswith(special) else prompt
     pane = start_tui(any_agent, prompt)
@@ -120,6 +126,17 @@ def test_a_special_first_character_is_text_in_a_tui(any_agent: RealAgent, prompt
         what=lambda: any_agent.tmux.screen(pane),
     )
     assert not (any_agent.project / "made").exists()
+
+
+def assert_is_command(agent: RealAgent, prompt: str) -> None:
+    """What is refused would indeed be a command, with the space before it too."""
+    pane = start_tui(agent, prompt)
+    wait_until(
+        lambda: "Setting sources:" in agent.tmux.screen(pane),
+        60,
+        what=lambda: agent.tmux.screen(pane),
+    )
+    assert agent.model.user_messages == []
 
 
 @pytest.mark.parametrize("prompt", ["!touch made", "/status of it"])

@@ -126,13 +126,31 @@ def test_other_characters_are_text_at_the_start(prompt: str) -> None:
     assert claude_code.launch(spec(prompt), CONTEXT).argv[-1] == prompt
 
 
+@pytest.mark.parametrize(
+    ("mode", "version", "refused"),
+    [
+        (Mode.BATCH, "2.1.167", False),
+        (Mode.BATCH, "2.1.332", False),
+        (Mode.BATCH, None, False),
+        (Mode.INTERACTIVE, "2.1.167", False),
+        (Mode.INTERACTIVE, "2.1.197", False),
+        (Mode.INTERACTIVE, "2.1.332", True),
+        (Mode.INTERACTIVE, None, True),
+    ],
+)
+def test_a_slash_is_refused_where_a_space_does_not_help(
+    mode: Mode, version: str | None, refused: bool
+) -> None:
+    said = "claude would act on the first character of this prompt, '/'"
+    expected = said if refused else None
+    assert claude_code.first_prompt_problem("/x", mode, version) == expected
+    assert claude_code.first_prompt_problem("x/", mode, version) is None
+
+
 def test_a_long_prompt_that_would_be_a_command_is_refused_in_batch() -> None:
     long = "/" + "a" * LARGEST_ARGUMENT
-    assert claude_code.first_prompt_problem(long, Mode.BATCH, None) == (
-        "claude would take this prompt for a command, since it begins with '/'"
-    )
-    assert claude_code.first_prompt_problem(long, Mode.INTERACTIVE, None) is None
-    assert claude_code.first_prompt_problem("/x", Mode.BATCH, None) is None
+    assert claude_code.first_prompt_problem(long, Mode.BATCH, "2.1.167") is not None
+    assert claude_code.first_prompt_problem(long[:-2], Mode.BATCH, "2.1.167") is None
 
 
 def test_root_is_told_what_claude_refuses() -> None:

@@ -249,7 +249,8 @@ def test_a_shell_takes_the_objective_alone_and_says_what_it_leaves_out() -> None
         ("jcode", Mode.INTERACTIVE, "/!$@#"),
         ("shell", Mode.INTERACTIVE, ""),
         ("codex", Mode.INTERACTIVE, ""),
-        ("claude-code", Mode.INTERACTIVE, ""),
+        ("claude-code", Mode.INTERACTIVE, "/"),
+        ("claude-code", Mode.BATCH, ""),
     ],
 )
 def test_first_characters_that_cannot_be_made_text_are_refused(

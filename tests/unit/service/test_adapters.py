@@ -188,10 +188,27 @@ def test_agents_are_asked_side_by_side(tmp_path: Path, environ: dict[str, str]) 
 def test_a_question_is_asked_without_a_terminal_and_in_an_empty_folder(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:
-    curious = script(tmp_path / "curious", 'ls -A | wc -l; cat; echo "$CLAUDECODE$TMUX|$TERM"')
-    inside = environ | {"CLAUDECODE": "1", "TMUX": "x", "TERM": "xterm"}
+    curious = script(
+        tmp_path / "curious", 'ls -A | wc -l; ls -A "$HOME" | wc -l; cat; echo "$CODEX_HOME|$TERM"'
+    )
+    (tmp_path / "own").mkdir()
+    inside = environ | {"CODEX_HOME": str(tmp_path / "own"), "TERM": "xterm"}
     (said,) = ask.outputs([(str(curious),)], inside, 20)
-    assert said.split() == ["0", "|dumb"]
+    assert said.split() == ["0", "0", "|dumb"]
+
+
+def test_a_question_leaves_nothing_in_the_users_home(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    writer = script(
+        tmp_path / "writer",
+        'mkdir -p "$HOME/.x" "${XDG_DATA_HOME:-$HOME/.local}/y" && echo "$VOLTA_HOME"',
+    )
+    (tmp_path / ".volta").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    given = environ | {"XDG_DATA_HOME": str(tmp_path / "data")}
+    assert ask.outputs([(str(writer),)], given, 20) == [f"{tmp_path}/.volta\n"]
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_program_that_is_not_there_tells_nothing(environ: dict[str, str]) -> None:
