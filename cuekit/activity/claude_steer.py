@@ -37,9 +37,10 @@ def steer_plan(text: str, version: str | None) -> SteerPlan:
     """Bracketed pastes, in a form from which claude makes this text, or as near as it can.
 
     Measured with 2.1.167, 2.1.197 and 2.1.332 at the model's end. Claude makes a TAB four spaces,
-    composes characters (NFC), and cuts white space from the end, where a backslash would turn
-    Enter into a line break: hence the space behind it. A text that begins with `/` or `!` would
-    be a command; behind a space it is not, and the model gets that space.
+    composes characters (NFC), and cuts white space from the end. So a space is put there: behind
+    a backslash Enter would break the line, and behind `@` it would choose from a list of names.
+    A text that begins with `/` or `!` would be a command; behind a space it is not, and the model
+    gets that space.
     """
     kept = text.strip(TRIMMED)
     if not kept:
@@ -56,7 +57,7 @@ def steer_plan(text: str, version: str | None) -> SteerPlan:
         # shown as a placeholder, which is put in place as it is when the message is sent
         return _plan((literal,), literal, text)
     literal = unicodedata.normalize("NFC", literal).rstrip(TRIMMED)
-    typed = literal + " " if literal.endswith("\\") else literal
+    typed = literal + " "
     pieces = _pieces(typed) if wraps else (typed,)
     if len(pieces) > MOST_PIECES:
         tag = 'pasted_content id="…"'
