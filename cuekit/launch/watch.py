@@ -16,6 +16,7 @@ from cuekit.model.activity import Activity, Progress, Signal, SignalKind, Source
 
 MESSAGE_BYTES = 16 * 1024 * 1024  # a hook message that is larger is not read
 LOG_BYTES = 4 * 1024 * 1024  # read of the log in one look
+ASKED_SECONDS = 2.0  # a hook tells of an approval up to a second before its dialog is drawn
 TITLE_SECONDS = 1.2  # how long a title must disagree with the hooks before it counts
 WORDS_SECONDS = 0.6  # how long a failure without words waits for the screen to show them
 SCREEN_SECONDS = 1.0
@@ -56,7 +57,10 @@ class Watch:
                 self._log.follow(signal.log_path)
         self.heard_exactly = self.heard_exactly or bool(signals)
         signals = self._with_words([*self._held, *signals], now)
-        if not signals and self._plan.mode == "interactive":
+        just_asked = (
+            progress.activity is Activity.WAITING_APPROVAL and now - progress.since < ASKED_SECONDS
+        )
+        if not signals and self._plan.mode == "interactive" and not just_asked:
             signals = [*self._from_title(progress, now), *self._from_screen(progress, now)]
         return signals
 
