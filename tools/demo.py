@@ -169,11 +169,15 @@ def show_agent(demo: Demo, kind: str) -> None:
     demo.type("task", "attach", task_id, "--print", expect=task_id)
     demo.type("task", "wait", task_id, "--timeout", "120s")
     demo.type("task", "transcript", task_id, "--screen")
+    if demo.view(task_id)["activity"] == "waiting_input" and sys.stdin.isatty():
+        demo.say(f"   {kind} asks something of its own first: attach from another terminal, with")
+        demo.say("   the command above, and answer it; cuekit never does that for you")
+        demo.type("task", "wait", task_id, "--until", "idle", "--timeout", "280s")
     view = demo.view(task_id)
     if view["activity"] != "idle":
         raise StepFailed(
             f"{kind} is {view['status']}, {view['activity']}, and not idle after its answer; "
-            "--keep leaves the task there, so that you can attach and see what it asks"
+            "on a terminal, or with --keep, you can attach to it and see what it asks"
         )
     demo.say("3. steer it, and have the answer")
     message = "Now answer with one word: steered"
