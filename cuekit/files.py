@@ -120,3 +120,19 @@ def locked(path: str, seconds: float) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def project_root(cwd: str) -> str:
+    """The folder of the project that a folder belongs to: the nearest one above with a `.git`.
+
+    Without one it is the folder itself. Symbolic links are resolved.
+    """
+    folder = os.path.realpath(cwd)
+    above = folder
+    while True:
+        if os.path.lexists(os.path.join(above, ".git")):
+            return above
+        parent = os.path.dirname(above)
+        if parent == above:
+            return folder
+        above = parent

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from cuekit.errors import CuekitError, InvalidInput, NotFound
+from cuekit.files import project_root as project_root
 from cuekit.paths import Home, home_from
 from cuekit.store import db as store
 from cuekit.store import listing
@@ -44,22 +45,6 @@ def current_folder() -> str:
         raise InvalidInput(
             "the folder that you are in is not there any more", code="no_cwd", hint="cd to another"
         ) from None
-
-
-def project_root(cwd: str) -> str:
-    """The folder of the project that a folder belongs to: the nearest one above with a `.git`.
-
-    Without one it is the folder itself. Symbolic links are resolved.
-    """
-    folder = os.path.realpath(cwd)
-    above = folder
-    while True:
-        if os.path.lexists(os.path.join(above, ".git")):
-            return above
-        parent = os.path.dirname(above)
-        if parent == above:
-            return folder
-        above = parent
 
 
 def session_of(root: str) -> str:
