@@ -1,5 +1,7 @@
 """Anthropic's Claude Code: measured with 2.1.167, 2.1.197 and 2.1.332."""
 
+from typing import Literal
+
 from cuekit.agents import base
 from cuekit.agents.prompt import render
 from cuekit.agents.quoting import UserText, shell_form
@@ -25,6 +27,8 @@ Behind a space, which the model then gets too, it is text with `-p` (all) and in
 and 2.1.197; the TUI of 2.1.332 looks past any white space.
 """
 LAST_WITH_LITERAL_SPACE = (2, 1, 197)
+TRUSTED_FOLDER = {"CLAUDE_CODE_SANDBOXED": "1"}
+"""Trust in the folder for one launch: no dialog, and nothing is recorded (all three versions)."""
 SETTINGS_FILE = "settings.json"
 
 
@@ -66,20 +70,17 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
         from cuekit.agents.claude_settings import settings
 
         files[SETTINGS_FILE] = settings(context.hook_program, bypass=skips_permissions(spec))
+    environment = TRUSTED_FOLDER if context.folder_trusted else {}
     warnings = _warnings(spec)
     first, changed = base.literal(prompt, SPECIAL, context)
+    batch = base.is_batch(spec)
     if base.too_long(first):
-        if base.is_batch(spec):
-            return base.Launch(
-                words, stdin="prompt", files=files, warnings=warnings, prompt_delivery="stdin"
-            )
-        return base.Launch(words, files=files, prompt_delivery="paste")
-    return base.Launch(
-        (*words, *_prompt_words(spec, first, context)),
-        stdin="null" if base.is_batch(spec) else "tty",
-        files=files,
-        warnings=(*warnings, *changed),
-    )
+        if batch:
+            return base.Launch(words, "prompt", environment, files, warnings, "stdin")
+        return base.Launch(words, "tty", environment, files, prompt_delivery="paste")
+    argv = (*words, *_prompt_words(spec, first, context))
+    stdin: Literal["null", "tty"] = "null" if batch else "tty"
+    return base.Launch(argv, stdin, environment, files, (*warnings, *changed))
 
 
 def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProblem]:

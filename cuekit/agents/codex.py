@@ -1,7 +1,6 @@
 """OpenAI's codex: measured with 0.133.0, 0.141.0 and 0.171.0."""
 
 from cuekit.agents import base
-from cuekit.agents.codex_hooks import hook_arguments, toml_string
 from cuekit.agents.prompt import render
 from cuekit.agents.quoting import UserText, shell_form
 from cuekit.model.capability import Capabilities
@@ -176,6 +175,8 @@ def _context_words(spec: TaskSpec, context: base.LaunchContext) -> tuple[str, ..
     if context.folder_trusted:
         words += ["-c", UserText(_trust_setting(context.cwd, "trusted"))]
     if context.hook_program:
+        from cuekit.agents.codex_hooks import hook_arguments  # brings hashlib
+
         hooks = hook_arguments(context.hook_program)
         words += [word if word == "-c" else UserText(word) for word in hooks]
     return tuple(words)
@@ -194,6 +195,8 @@ def _would_record_trust(context: base.LaunchContext) -> bool:
 
 def _trust_setting(folder: str, level: str) -> str:
     """A folder's trust for one launch; codex writes nothing for it. A dotted key does not work."""
+    from cuekit.agents.codex_hooks import toml_string
+
     return f'projects={{{toml_string(folder)}={{trust_level="{level}"}}}}'
 
 

@@ -23,7 +23,7 @@ SIZES = (131_071, 131_072, 131_073, 1_000_000)
 
 
 def prepared(
-    agent: RealAgent, prompt: str, **options: Any
+    agent: RealAgent, prompt: str, *, trusted: bool = False, **options: Any
 ) -> tuple[Agent, TaskSpec, LaunchContext]:
     """What submit would hand to the builder, without hooks; the prompt file is written."""
     spec = TaskSpec(agent.kind, prompt, adapter_options=options)
@@ -40,7 +40,7 @@ def prepared(
         task_dir=str(run),
         cwd=str(agent.project),
         prompt_file=str(run / "prompt.md"),
-        folder_trusted=False,
+        folder_trusted=trusted,
         hook_program=None,
         recorded_trust=agent_trust.recorded(agent.kind, str(agent.project), agent.env),
     )
@@ -65,12 +65,15 @@ def run_batch(agent: RealAgent, prompt: str, **options: Any) -> subprocess.Compl
         )
 
 
-def start_tui(agent: RealAgent, prompt: str) -> str:
+def start_tui(agent: RealAgent, prompt: str, *, trusted: bool = False) -> str:
     """The interactive command line in a pane, by a script as tmux takes no long argument."""
-    module, spec, context = prepared(agent, prompt)
-    words = list(module.launch(spec, context).argv)
+    module, spec, context = prepared(agent, prompt, trusted=trusted)
+    launch = module.launch(spec, context)
+    words = ["env", *(f"{name}={value}" for name, value in launch.environment.items())]
+    begin = len(words) + 1
+    words += launch.argv
     if agent.name == "claude":  # its warning before bypass is the settings file's to avoid
-        words[1:1] = ["--settings", '{"skipDangerousModePermissionPrompt":true}']
+        words[begin:begin] = ["--settings", '{"skipDangerousModePermissionPrompt":true}']
     script = Path(context.run_dir) / "start.sh"
     script.write_text(f"exec {shlex.join(words)}\n", encoding="utf-8")
     size = ["-x", "110", "-y", "36", "-c", str(agent.project)]
@@ -157,6 +160,24 @@ def test_a_batch_run_of_codex_leaves_its_configuration_alone(
     before = files_of(codex.home)
     assert run_batch(codex, "x", **options).returncode == 0
     assert files_of(codex.home) == before
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_trust_for_a_launch_avoids_the_dialog_and_is_not_recorded(
+    any_agent: RealAgent, trusted: bool
+) -> None:
+    pane = start_tui(any_agent, "hello", trusted=trusted)
+    if trusted:
+        wait_until(
+            lambda: any_agent.model.user_messages == ["hello"],
+            60,
+            what=lambda: any_agent.tmux.screen(pane),
+        )
+    else:
+        wait_until(lambda: "trust" in any_agent.tmux.screen(pane).lower(), 60)
+        assert any_agent.model.user_messages == []
+    record = agent_trust.recorded(any_agent.kind, str(any_agent.project), any_agent.env)
+    assert record is None
 
 
 def test_codex_runs_in_a_folder_that_is_no_repository(codex: RealAgent) -> None:

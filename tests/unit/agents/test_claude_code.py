@@ -97,6 +97,15 @@ def test_settings_of_the_launch_lie_in_the_run_folder(
     assert launch.argv[-3:] == ("--settings", "/run/t/settings.json", "do it")
 
 
+@pytest.mark.parametrize("mode", ["interactive", "batch"])
+@pytest.mark.parametrize("prompt", ["x", "a" * (LARGEST_ARGUMENT + 1)])
+def test_trust_is_given_for_the_launch_only_when_the_user_gave_it(mode: str, prompt: str) -> None:
+    trusted = replace(CONTEXT, folder_trusted=True)
+    given = claude_code.launch(spec(prompt, mode=mode), trusted).environment
+    assert given == {"CLAUDE_CODE_SANDBOXED": "1"}
+    assert claude_code.launch(spec(prompt, mode=mode), CONTEXT).environment == {}
+
+
 @pytest.mark.parametrize("extra", [0, 1])
 def test_a_prompt_too_long_for_an_argument_travels_otherwise(extra: int) -> None:
     prompt = "a" * (LARGEST_ARGUMENT + extra)
