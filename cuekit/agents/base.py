@@ -4,7 +4,7 @@ Builders are pure: a spec and what the launch knows go in, an argument vector co
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
