@@ -10,6 +10,9 @@ COMPOSER = ("\u276f\xa0", "!\xa0")
 sent, a plain space follows the mark."""
 
 _RULE = re.compile(r"─{10,}")
+_SCROLLED = re.compile(r"─+ ↑ \d+ more ─{10,}")
+"""The rule above a draft of which only the end fits on the screen (2.1.332)."""
+
 _BUSY = "esc to interrupt"
 _CHOICE = re.compile(r"\s*\u276f \S")
 _YES = re.compile(r"\s*(?:\u276f )?1\. Yes\b", re.MULTILINE)
@@ -44,6 +47,8 @@ def read_screen(plain: str, styled: str) -> Screen:
     lines = plain.split("\n")
     lines = lines[: last_filled(lines) + 1]
     top = _composer(lines)
+    if top is None and (end_of_draft := _scrolled(lines)) is not None:
+        return Screen(composer=Composer.DRAFT, draft=end_of_draft)
     if top is None:
         return Screen(dialog=_dialog(lines))
     end = next((i for i in range(top + 1, len(lines)) if _RULE.match(lines[i])), len(lines))
@@ -66,6 +71,19 @@ def _composer(lines: list[str]) -> int | None:
         if lines[index] in ("\u276f", "!") and _RULE.match(lines[index - 1]):
             return index
     return None
+
+
+def _scrolled(lines: list[str]) -> str | None:
+    """What is to be seen of a draft whose beginning was scrolled out of sight."""
+    top = max((i for i, line in enumerate(lines) if _SCROLLED.match(line)), default=None)
+    if top is None:
+        return None
+    body = []
+    for line in lines[top + 1 :]:
+        if _RULE.match(line):
+            break
+        body.append(line.removeprefix("  ").rstrip())
+    return "\n".join(body)
 
 
 def _is_suggestion(bright: list[str]) -> bool:

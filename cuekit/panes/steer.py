@@ -4,6 +4,7 @@ Whoever calls this holds the pane's lock. Before each act the target is checked 
 never answers a dialog, never joins a draft, never types at what is left of a dead agent.
 """
 
+import json
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -28,6 +29,7 @@ CONFIRM_S = 6.0
 HOOK_S = 2.5  # from an emptied composer to the agent's hook, on a loaded machine
 QUEUED_HOOK_S = 1.0  # a busy agent may take the message much later: no long wait for its word
 LOOK_S = 0.05
+SHORT = 80  # characters of a text that a warning shows
 
 
 class WaitsForChange(Protocol):
@@ -127,7 +129,9 @@ def deliver(
         before = _await_empty(target, before)
     receipt = Receipt("typed")
     if plan.rewritten is not None:
-        receipt.warnings.append("the agent changes this text: it drops blanks at its ends")
+        receipt.warnings.append(
+            f"the agent changes this text; the model gets {_short(plan.rewritten)}"
+        )
     with target.waiter() as waiter:
         tail = EventTail(target.task_dir)
         _type(target, plan, receipt)
@@ -269,6 +273,11 @@ def _held(receipt: Receipt, dialog: str) -> Receipt:
         f"a dialog ({dialog}) opened after the text was typed; Enter would answer it"
     )
     return receipt
+
+
+def _short(text: str) -> str:
+    shown = text if len(text) <= SHORT else f"{text[: SHORT // 2]}…{text[-SHORT // 2 :]}"
+    return json.dumps(shown, ensure_ascii=False)
 
 
 def _note_mode(receipt: Receipt, left: bool) -> None:
