@@ -1,16 +1,15 @@
 """A task as programs see it: the JSON objects that the commands print."""
 
-import shlex
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cuekit.errors import CuekitError, InvalidInput
-from cuekit.model.activity import Activity
-from cuekit.model.capability import Capabilities
 from cuekit.model.lifecycle import Status
-from cuekit.model.task import Mode, tmux_session_name
 from cuekit.model.times import rfc3339
 from cuekit.store.tasks import Task
+
+if TYPE_CHECKING:
+    from cuekit.model.capability import Capabilities
 
 Json = dict[str, Any]
 
@@ -24,6 +23,8 @@ class Panes:
 
     def there(self, task: Task) -> bool | None:
         """Whether the task's tmux session is there; None when its server does not answer."""
+        from cuekit.model.task import tmux_session_name
+
         if task.socket_path is None:
             return False
         if task.socket_path not in self._sessions:
@@ -44,9 +45,10 @@ class Panes:
         return frozenset(pane.session for pane in panes)
 
 
-def capabilities_of(agent_kind: str, mode: str) -> Capabilities | None:
+def capabilities_of(agent_kind: str, mode: str) -> "Capabilities | None":
     """What the agent can do in that mode; None for a kind that this cuekit does not know."""
     from cuekit.agents import registry
+    from cuekit.model.task import Mode
 
     try:
         agent = registry.get(agent_kind)
@@ -60,13 +62,16 @@ def attach_hint(task: Task, environ: Mapping[str, str]) -> str | None:
     """The command that shows the task's pane; the socket is named only if it is not tmux's own."""
     if task.socket_path is None:
         return None
+    from shlex import quote
+
+    from cuekit.model.task import tmux_session_name
     from cuekit.panes.tmux import default_socket
 
     session = tmux_session_name(task.task_id)
     plain = {name: value for name, value in environ.items() if name != "CUEKIT_TMUX_SOCKET"}
     if task.socket_path == default_socket(plain):
         return f"tmux attach-session -t {session}"
-    return f"tmux -S {shlex.quote(task.socket_path)} attach-session -t {session}"
+    return f"tmux -S {quote(task.socket_path)} attach-session -t {session}"
 
 
 def transcript_path(task: Task) -> str:
@@ -78,7 +83,8 @@ def status_view(task: Task, environ: Mapping[str, str], panes: Panes | None = No
     """The object of `task status`, `wait`, `cancel` and `finish`; unknown values are null."""
     # The session of a task that has ended is being closed, unless it is to be kept.
     pane_there = (panes or Panes(environ)).there(task) if task.keep or not task.ended else False
-    able = capabilities_of(task.agent_kind, task.mode)
+    # Nothing can be done any more with an agent that has ended, whatever its kind was able to.
+    able = None if task.ended else capabilities_of(task.agent_kind, task.mode)
     running = task.status in (Status.RUNNING, Status.INPUT_REQUIRED)
     may_attach = pane_there if able is None or able.supports_attach else False
     return {
@@ -125,7 +131,7 @@ def error_view(task: Task) -> Json | None:
             "details": {},
         }
         return empty | task.error
-    idle = not task.ended and task.activity == Activity.IDLE
+    idle = not task.ended and task.activity == "idle"
     if idle and task.last_turn == "failed":
         return CuekitError(
             task.turn_error or "the agent's last turn failed",

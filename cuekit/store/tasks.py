@@ -5,12 +5,14 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cuekit.errors import InvalidInput
-from cuekit.model.activity import Activity, Progress, Source
 from cuekit.model.lifecycle import ACTIVE, ENDS, Status, may_move
 from cuekit.store.db import writing
+
+if TYPE_CHECKING:
+    from cuekit.model.activity import Progress
 
 JSON_COLUMNS = (
     "labels",
@@ -134,7 +136,7 @@ def update(db: sqlite3.Connection, task_id: str, values: Mapping[str, Any]) -> b
         return done.rowcount == 1
 
 
-def store_progress(db: sqlite3.Connection, task_id: str, progress: Progress) -> None:
+def store_progress(db: sqlite3.Connection, task_id: str, progress: "Progress") -> None:
     """Store what is known of the activity of a task that has not ended."""
     row: dict[str, Any] = {
         "activity": progress.activity,
@@ -151,8 +153,11 @@ def store_progress(db: sqlite3.Connection, task_id: str, progress: Progress) -> 
     update(db, task_id, row)
 
 
-def progress_of(task: Task) -> Progress:
+def progress_of(task: Task) -> "Progress":
     """What is known of a task's activity."""
+    # Not at the top: its dataclasses cost 2 ms, and commands that only look do without.
+    from cuekit.model.activity import Activity, Progress, Source
+
     return Progress(
         activity=Activity(task.activity),
         since=task.activity_since or 0.0,
