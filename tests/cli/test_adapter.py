@@ -60,7 +60,8 @@ def test_its_json_has_each_kind_with_its_capabilities(
 
 def test_the_document_shows_what_is_printed(environ: dict[str, str], tmp_path: Path) -> None:
     text = (Path(ROOT) / "docs" / "json-shapes.md").read_text(encoding="utf-8")
-    shown = text.split("test_adapter.py -->\n\n```json\n", 1)[1].split("```", 1)[0]
+    section = text.split("\n## adapter list\n", 1)[1]
+    shown = section.split("```json\n", 1)[1].split("```", 1)[0]
     out = adapter(environ, tmp_path, "list", "--format", "json")[1]
     first = json.loads(out)["adapters"][0]
     assert json.loads(shown.replace("/home/ann", str(tmp_path))) == {"adapters": [first]}
