@@ -20,7 +20,7 @@ CONTEXT = LaunchContext(
     task_id="t_abcdefgh",
     run_dir="/run/t",
     task_dir="/task",
-    cwd="/work dir",
+    cwd="/a folder",
     prompt_file="/task/prompt.md",
     folder_trusted=False,
     hook_program=None,
@@ -193,7 +193,7 @@ def test_a_batch_launch_closes_standard_input_and_keeps_the_last_message() -> No
 
 @pytest.mark.parametrize("mode", ["interactive", "batch"])
 def test_trust_is_given_for_the_launch_only_when_the_user_gave_it(mode: str) -> None:
-    setting = 'projects={"/work dir"={trust_level="trusted"}}'
+    setting = 'projects={"/a folder"={trust_level="trusted"}}'
     trusted = replace(CONTEXT, folder_trusted=True)
     assert setting in codex.arguments(spec(mode=mode), trusted)
     assert setting not in codex.arguments(spec(mode=mode), CONTEXT)
@@ -215,7 +215,7 @@ def test_a_batch_run_is_kept_from_recording_trust(
     version: str | None, recorded: bool | None, given: bool
 ) -> None:
     context = replace(CONTEXT, version=version, recorded_trust=recorded)
-    setting = 'projects={"/work dir"={trust_level="untrusted"}}'
+    setting = 'projects={"/a folder"={trust_level="untrusted"}}'
     assert (setting in codex.arguments(spec(mode="batch"), context)) is given
     assert setting not in codex.arguments(spec(), context)
 
