@@ -61,7 +61,7 @@ def steer_plan(text: str, version: str | None) -> SteerPlan:
     pieces = _pieces(typed) if wraps else (typed,)
     if len(pieces) > MOST_PIECES:
         tag = 'pasted_content id="…"'
-        return _plan((typed,), f"<{tag}>\n{literal}\n</{tag}>", text)
+        return _plan((literal,), f"<{tag}>\n{literal}\n</{tag}>", text)
     return _plan(pieces, literal, text)
 
 

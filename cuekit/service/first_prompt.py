@@ -26,7 +26,11 @@ def type_first_prompt(environ: Mapping[str, str], task_id: str) -> str:
         raise CuekitError(f"no task has the id {task_id!r}", code="task_not_found")
     with open(os.path.join(task.task_dir, PROMPT_FILE), encoding="utf-8", newline="") as file:
         prompt = file.read()
-    return type_prompt(environ, task_id, prompt).state
+    receipt = type_prompt(environ, task_id, prompt)
+    if receipt.warnings:
+        with store.opened(home_from(environ)) as db:
+            tasks.update(db, task_id, {"warnings": [*task.warnings, *receipt.warnings]})
+    return receipt.state
 
 
 def main() -> int:
