@@ -5,8 +5,9 @@ Builders are pure: a spec and what the launch knows go in, an argument vector co
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Protocol
 
 from cuekit.agents.quoting import UserText, fits_argument
 from cuekit.model.capability import Capabilities
@@ -33,21 +34,19 @@ class LaunchContext:
     recorded_trust: bool | None = None  # the agent's own record on cwd; None: it has none
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(NamedTuple):
     """One start of an agent, ready for the supervisor."""
 
     argv: tuple[str, ...]
     stdin: Literal["tty", "null", "prompt"] = "tty"  # prompt: the prompt file
-    environment: Mapping[str, str] = field(default_factory=dict)  # added to the child's
-    files: Mapping[str, str] = field(default_factory=dict)  # name inside run_dir -> content
+    environment: Mapping[str, str] = MappingProxyType({})  # added to the child's
+    files: Mapping[str, str] = MappingProxyType({})  # name inside run_dir -> content
     warnings: tuple[str, ...] = ()
     prompt_delivery: Literal["argument", "stdin", "paste"] = "argument"
     last_message_file: str | None = None  # where the agent writes its last message
 
 
-@dataclass(frozen=True)
-class OptionProblem:
+class OptionProblem(NamedTuple):
     """Something wrong with an adapter option. Fatal: refused unless the submit is lenient."""
 
     name: str
