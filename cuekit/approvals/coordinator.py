@@ -14,6 +14,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from cuekit.launch import notify
 from cuekit.launch import plan as plans
 from cuekit.model.approval import (
     ApprovalRequest,
@@ -31,6 +32,10 @@ RECHECK_SECONDS = 5.0  # a decision whose waking was lost is seen after this
 ENDS = {
     "withdrawn": ApprovalState.WITHDRAWN,
     "expired": ApprovalState.EXPIRED,
+}
+WORDS = {
+    "withdrawn": "the agent took it back",
+    "expired": "the agent's own limit was reached",
 }
 log = logging.getLogger(__name__)
 
@@ -60,7 +65,9 @@ class Coordinator:
         self._risk_of = risk_of
         self._asker = asker
         self._on_change = on_change
+        self._run_dir = run_dir
         self._waiting: dict[str, asyncio.Future[None]] = {}
+        self._over: set[str] = set()
         self._path = os.path.join(run_dir, plans.WAITERS, secrets.token_hex(8))
         self._fifo = -1
         self._checker: asyncio.Task[None] | None = None
@@ -81,8 +88,11 @@ class Coordinator:
         os.close(self._fifo)
         with contextlib.suppress(OSError):
             os.unlink(self._path)
-        for approval_id in list(self._waiting):
+        for approval_id, future in list(self._waiting.items()):
             self._close(approval_id, ApprovalState.ABANDONED, "the sidecar has ended")
+            self._over.add(approval_id)  # whoever waits gets a denial, whatever the store says
+            if not future.done():
+                future.set_result(None)
 
     @property
     def pending(self) -> list[str]:
@@ -100,10 +110,13 @@ class Coordinator:
         except Exception:
             log.exception("a rule could not be applied; a person decides")
             risk, decision = Risk.UNKNOWN, None
-        approval_id = approvals.insert(self._db, self._task_id, request, risk, self._asker)
+        try:
+            approval_id = approvals.insert(self._db, self._task_id, request, risk, self._asker)
+        except sqlite3.Error:
+            log.exception("an approval could not be stored; it is denied")
+            return fail_closed("the request could not be stored, so nobody could be asked")
         self._tell_requested(approval_id, request, risk)
-        if decision is not None:
-            approvals.decide(self._db, approval_id, decision)
+        if decision is not None and self._decided_by_rule(approval_id, decision):
             return self._resolved(approval_id)
         return await self._wait(approval_id)
 
@@ -118,6 +131,13 @@ class Coordinator:
         with contextlib.suppress(sqlite3.Error):
             approvals.set_delivered(self._db, approval_id)
 
+    def _decided_by_rule(self, approval_id: str, decision: Decision) -> bool:
+        try:
+            return approvals.decide(self._db, approval_id, decision)
+        except sqlite3.Error:
+            log.exception("what a rule decided could not be stored; a person decides")
+            return False
+
     async def _wait(self, approval_id: str) -> Decision:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[approval_id] = future
@@ -131,7 +151,8 @@ class Coordinator:
             return self._resolved(approval_id)
         except asyncio.CancelledError as cancelled:
             why = str(cancelled.args[0]) if cancelled.args else ""
-            self._close(approval_id, ENDS.get(why, ApprovalState.ABANDONED), why or "cancelled")
+            how = WORDS.get(why, why or "the request was cancelled")
+            self._close(approval_id, ENDS.get(why, ApprovalState.ABANDONED), how)
             raise
         finally:
             self._waiting.pop(approval_id, None)
@@ -139,6 +160,8 @@ class Coordinator:
 
     def _state(self, approval_id: str) -> ApprovalState:
         """The stored state; a store that does not answer leaves the request pending."""
+        if approval_id in self._over:
+            return ApprovalState.ABANDONED
         try:
             stored = approvals.get(self._db, approval_id)
         except sqlite3.Error:
@@ -146,17 +169,26 @@ class Coordinator:
         return ApprovalState(stored.state) if stored else ApprovalState.ABANDONED
 
     def _resolved(self, approval_id: str) -> Decision:
-        stored = approvals.get(self._db, approval_id)
-        decision = approvals.decision_of(stored) if stored else None
-        if stored is None or decision is None:
-            decision = fail_closed("the request ended without a decision")
-        self._tell_resolved(approval_id, stored, decision.kind)
-        return decision
+        """What the store says that was decided; a denial in every other case."""
+        if approval_id in self._over:
+            self._over.discard(approval_id)
+            return fail_closed("the run has ended")
+        try:
+            stored = approvals.get(self._db, approval_id)
+            decision = approvals.decision_of(stored) if stored else None
+        except (sqlite3.Error, ValueError, TypeError):
+            log.exception("a decision could not be read; it is taken for a denial")
+            stored, decision = None, None
+        self._tell_resolved(approval_id, stored, decision.kind if decision else None)
+        return decision or fail_closed("the request ended without a decision")
 
     def _close(self, approval_id: str, state: ApprovalState, why: str) -> None:
+        """End a request, unless it was decided in the same moment; either way it is told."""
         try:
-            if approvals.close(self._db, approval_id, state, why):
-                self._tell_resolved(approval_id, approvals.get(self._db, approval_id), None)
+            approvals.close(self._db, approval_id, state, why)
+            stored = approvals.get(self._db, approval_id)
+            decision = approvals.decision_of(stored) if stored else None
+            self._tell_resolved(approval_id, stored, decision.kind if decision else None)
         except sqlite3.Error:
             log.exception("the end of an approval could not be stored")
         self._waiting.pop(approval_id, None)
@@ -173,6 +205,7 @@ class Coordinator:
             "options": [option.name for option in request.options],
         }
         self._emit(AgentEvent(EventKind.APPROVAL_REQUESTED, values))
+        notify.wake(self._run_dir)
 
     def _tell_resolved(
         self, approval_id: str, stored: Approval | None, kind: DecisionKind | None
@@ -185,6 +218,7 @@ class Coordinator:
             "how": stored.decided_how if stored else None,
         }
         self._emit(AgentEvent(EventKind.APPROVAL_RESOLVED, values))
+        notify.wake(self._run_dir)
 
     def _woken(self) -> None:
         with contextlib.suppress(BlockingIOError):

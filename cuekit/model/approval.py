@@ -80,6 +80,7 @@ class ApprovalRequest:
     can_change_input: bool = False
     can_grant_subset: bool = False  # permissions: some of what is asked may be granted
     can_hand_over: bool = False
+    can_cancel_run: bool = True
     native: dict[str, Any] = field(default_factory=dict)
 
 

@@ -11,6 +11,7 @@ from zlib import crc32
 from cuekit.errors import CuekitError, InvalidInput, NotFound
 from cuekit.files import project_root as project_root
 from cuekit.paths import Home, home_from
+from cuekit.service import pending
 from cuekit.store import db as store
 from cuekit.store import listing
 
@@ -24,7 +25,7 @@ _PREFIX = re.compile(r"t_[a-z0-9]{0,8}\Z")
 
 @contextmanager
 def settled_store(environ: Mapping[str, str]) -> Iterator[tuple[Home, sqlite3.Connection]]:
-    """The home folder and its store, after every task that ended unseen was settled.
+    """The home folder and its store, after every task and approval that ended unseen was settled.
 
     Raises CuekitError as `home_from` and `open_store` do.
     """
@@ -34,6 +35,7 @@ def settled_store(environ: Mapping[str, str]) -> Iterator[tuple[Home, sqlite3.Co
             from cuekit.service import settle
 
             settle.reconcile(home, db, environ)
+        pending.settle(home, db)
         yield home, db
 
 

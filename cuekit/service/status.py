@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from cuekit.service import lookup
+from cuekit.service import lookup, pending
 from cuekit.service.views import Json, Panes, status_view
 
 
@@ -13,4 +13,7 @@ def status(refs: Sequence[str], environ: Mapping[str, str]) -> list[Json]:
     """
     with lookup.settled_store(environ) as (_, db):
         panes = Panes(environ)
-        return [status_view(task, environ, panes) for task in lookup.resolve_all(db, refs)]
+        return [
+            status_view(task, environ, panes, pending.of_task(db, task.task_id))
+            for task in lookup.resolve_all(db, refs)
+        ]

@@ -1,6 +1,6 @@
 """A task as programs see it: the JSON objects that the commands print."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cuekit.errors import CuekitError, InvalidInput
@@ -79,8 +79,16 @@ def transcript_path(task: Task) -> str:
     return f"{task.task_dir}/transcript.txt"
 
 
-def status_view(task: Task, environ: Mapping[str, str], panes: Panes | None = None) -> Json:
-    """The object of `task status`, `wait`, `cancel` and `finish`; unknown values are null."""
+def status_view(
+    task: Task,
+    environ: Mapping[str, str],
+    panes: Panes | None = None,
+    pending: Sequence[Json] = (),
+) -> Json:
+    """The object of `task status`, `wait`, `cancel` and `finish`; unknown values are null.
+
+    `pending` are the approvals that wait (service/pending.py).
+    """
     # The session of a task that has ended is being closed, unless it is to be kept.
     pane_there = (panes or Panes(environ)).there(task) if task.keep or not task.ended else False
     # Nothing can be done any more with an agent that has ended, whatever its kind was able to.
@@ -114,7 +122,7 @@ def status_view(task: Task, environ: Mapping[str, str], panes: Panes | None = No
         "supports_approvals": bool(able and able.supports_approvals),
         "attach_hint": attach_hint(task, environ) if may_attach is not False else None,
         "transcript_path": transcript_path(task),
-        "pending_approvals": [],
+        "pending_approvals": list(pending),
         "warnings": task.warnings,
         "error": error_view(task),
     }

@@ -11,7 +11,7 @@ from cuekit.launch.notify import Waiter
 from cuekit.model.activity import Activity
 from cuekit.model.lifecycle import Status
 from cuekit.model.task import Mode
-from cuekit.service import lookup, settle
+from cuekit.service import lookup, pending, settle
 from cuekit.service.views import Json, Panes, status_view
 from cuekit.store import tasks
 from cuekit.store.tasks import Task
@@ -60,14 +60,15 @@ def wait(
         with Waiter([home.run(task_id) for task_id in ids]) as waiter:
             while True:
                 settle.reconcile(home, db, environ)
+                pending.settle(home, db)
                 found = [_task(db, task_id) for task_id in ids]
                 so = [task for task in found if satisfies(task, until, after)]
                 if len(so) == len(found) or (first and so):
-                    return _waited(so if first else found, environ, timed_out=False)
+                    return _waited(db, so if first else found, environ, timed_out=False)
                 waited = time.monotonic() - started
                 left = RECHECK_S if timeout_s is None else timeout_s - waited
                 if left <= 0:
-                    return _waited(found, environ, timed_out=True)
+                    return _waited(db, found, environ, timed_out=True)
                 if progress is not None:
                     progress(found, waited)
                 waiter.wait(min(RECHECK_S, left))
@@ -102,10 +103,18 @@ def _task(db: sqlite3.Connection, task_id: str) -> Task:
     return task
 
 
-def _waited(found: Sequence[Task], environ: Mapping[str, str], *, timed_out: bool) -> Waited:
+def _waited(
+    db: sqlite3.Connection,
+    found: Sequence[Task],
+    environ: Mapping[str, str],
+    *,
+    timed_out: bool,
+) -> Waited:
     panes = Panes(environ)
     return Waited(
-        views=[status_view(task, environ, panes) for task in found],
+        views=[
+            status_view(task, environ, panes, pending.of_task(db, task.task_id)) for task in found
+        ],
         timed_out=timed_out,
         all_completed=all(task.status is Status.COMPLETED for task in found if task.ended),
     )

@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from cuekit.model.approval import ApprovalRequest, ApprovalState, Decision, DecisionKind, Risk
+from cuekit.model.approval import (
+    ApprovalRequest,
+    ApprovalState,
+    Decision,
+    DecisionKind,
+    Option,
+    Question,
+    Risk,
+)
 from cuekit.store.db import writing
 
 JSON_COLUMNS = ("input", "options", "questions", "abilities", "native", "decision", "asker")
@@ -74,6 +82,7 @@ def insert(
                 "change_input": request.can_change_input,
                 "grant_subset": request.can_grant_subset,
                 "hand_over": request.can_hand_over,
+                "cancel_run": request.can_cancel_run,
             }
         ),
         "native": json.dumps(request.native),
@@ -144,6 +153,46 @@ def listed(
         (state, state, task_id, task_id, most),
     )
     return [_approval(row) for row in rows]
+
+
+def ended_since(db: sqlite3.Connection, since: float, most: int = 1000) -> list[Approval]:
+    """Approvals that ended at a time or later, oldest first."""
+    rows = db.execute(
+        "SELECT * FROM approval WHERE state <> 'pending' AND decided_at >= ?"
+        " ORDER BY requested_at LIMIT ?",
+        (since, most),
+    )
+    return [_approval(row) for row in rows]
+
+
+def with_prefix(db: sqlite3.Connection, prefix: str, most: int = 10) -> list[str]:
+    """The ids that begin so."""
+    end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    rows = db.execute(
+        "SELECT approval_id FROM approval WHERE approval_id >= ? AND approval_id < ?"
+        " ORDER BY approval_id LIMIT ?",
+        (prefix, end, most),
+    )
+    return [row["approval_id"] for row in rows]
+
+
+def request_of(approval: Approval) -> ApprovalRequest:
+    """The request as it was asked."""
+    return ApprovalRequest(
+        agent_kind=approval.agent_kind,
+        tool=approval.tool,
+        native_tool=approval.native_tool,
+        input=approval.input,
+        reason=approval.reason,
+        cwd=approval.cwd,
+        tool_id=approval.tool_id,
+        options=tuple(Option(**option) for option in approval.options),
+        questions=tuple(
+            Question(**{**question, "options": tuple(question.get("options", ()))})
+            for question in approval.questions
+        ),
+        native=approval.native,
+    )
 
 
 def decision_of(approval: Approval) -> Decision | None:
