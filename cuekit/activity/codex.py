@@ -35,9 +35,17 @@ _IMAGE_PATH = re.compile(r"\A[^\n]*\.(png|jpe?g|gif|webp|bmp|tiff?)['\"]?\Z", re
 
 
 def hook_signals(event: str, payload: Mapping[str, Any], at: float) -> list[Signal]:
-    """What one call of a hook tells (the events of agents/codex_hooks)."""
+    """What one call of a hook tells (the events of agents/codex_hooks).
+
+    Sub-agents run the same hooks. Of theirs only a question to the person counts: what they do
+    beside is part of the main agent's turn, or goes on behind its back.
+    """
     session = _text(payload.get("session_id"))
     log = _text(payload.get("transcript_path"))
+    if _is_of_subagent(payload, session, log):
+        if event != "PermissionRequest":
+            return []
+        log = None
 
     def signal(kind: SignalKind, **more: str | None) -> list[Signal]:
         return [Signal(kind, Source.HOOK, at, session_id=session, log_path=log, **more)]
@@ -129,6 +137,16 @@ def steer_plan(text: str, version: str | None) -> SteerPlan:
 def _at_least(version: str | None, wanted: tuple[int, int]) -> bool:
     found = re.match(r"(\d+)\.(\d+)", version or "")
     return found is not None and (int(found[1]), int(found[2])) >= wanted
+
+
+def _is_of_subagent(payload: Mapping[str, Any], session: str | None, log: str | None) -> bool:
+    """Whether a sub-agent ran the hook: 0.171.0 names it, older versions only name its rollout.
+
+    The session is the main agent's in both, and the main agent's rollout bears its id.
+    """
+    if payload.get("agent_id"):
+        return True
+    return bool(session and log) and str(session) not in str(log).rpartition("/")[2]
 
 
 def _turn_end(payload: Mapping[str, Any], at: float) -> Signal:

@@ -132,3 +132,22 @@ def test_a_hook_with_values_of_the_wrong_kind_still_tells_its_event() -> None:
 def test_the_title_tells_the_state(title: str, kind: SignalKind | None) -> None:
     expected = None if kind is None else Signal(kind, Source.TITLE, 1.0)
     assert codex.title_signal(title, 1.0) == expected
+
+
+MAIN, SUB = "01a22ff4-2616-7612-a47d-73a545cffb0e", "01a22ff4-2b0c-7af0-b173-9074c730cf57"
+
+
+@pytest.mark.parametrize("named", [{}, {"agent_id": SUB, "agent_type": "default"}])
+def test_a_sub_agent_tells_nothing_but_its_questions(named: dict[str, str]) -> None:
+    payload = {
+        "session_id": MAIN,
+        "transcript_path": f"/home/user/.codex/sessions/2026/12/01/rollout-2026-12-01-{SUB}.jsonl",
+        "prompt": "a part of the task",
+        "tool_name": "Bash",
+        **named,
+    }
+    for event in ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "Interrupt"):
+        assert codex.hook_signals(event, payload, 1.0) == []
+    assert codex.hook_signals("PermissionRequest", payload, 1.0) == [
+        Signal(SignalKind.APPROVAL_REQUESTED, Source.HOOK, 1.0, session_id=MAIN, tool="Bash")
+    ]
