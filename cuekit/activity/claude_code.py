@@ -14,7 +14,17 @@ from cuekit.activity.claude_steer import steer_plan
 from cuekit.activity.titles import has_spinner
 from cuekit.model.activity import Signal, SignalKind, Source
 
-__all__ = ["hook_signals", "log_signals", "read_screen", "steer_plan", "title_signal"]
+TELLS_OF_QUEUED = True
+"""2.1.332 calls UserPromptSubmit when it queues a message too, not only when it takes it."""
+
+__all__ = [
+    "TELLS_OF_QUEUED",
+    "hook_signals",
+    "log_signals",
+    "read_screen",
+    "steer_plan",
+    "title_signal",
+]
 
 INTERRUPTED = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
 QUESTION_TOOL = "AskUserQuestion"

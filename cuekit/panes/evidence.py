@@ -15,6 +15,7 @@ class Taken:
     turn: int | None
     evidence: str
     seq: int
+    begins_turn: bool = True  # False: taken while another turn ran, which may not be ours
 
 
 class EventTail:
@@ -55,10 +56,23 @@ def taken(events: list[dict[str, Any]], texts: tuple[str, ...]) -> Taken | None:
     for number, event in enumerate(events):
         kind, turn = event.get("kind"), event.get("turn")
         if kind == "prompt_accepted" and _is_one_of(event.get("text"), texts):
-            return Taken(turn, "hook", event["seq"])
+            begins = number > 0 and events[number - 1].get("kind") == "turn_started"
+            return Taken(turn, "hook", event["seq"], begins)
         if kind == "turn_started" and (source := _source_of_start(events[number + 1 :])):
             return Taken(turn, source, event["seq"])
     return None
+
+
+def last_taken(events: list[dict[str, Any]], texts: tuple[str, ...]) -> Taken | None:
+    """The last time that one of the texts was taken: agents tell of a queued message twice."""
+    found = None
+    rest = events
+    while (next_one := taken(rest, texts)) is not None:
+        found = next_one
+        rest = [event for event in rest if event["seq"] > found.seq]
+        if found.begins_turn and found.evidence == "hook":
+            break
+    return found
 
 
 def _source_of_start(after: list[dict[str, Any]]) -> str | None:

@@ -64,6 +64,7 @@ class Receipt:
     evidence: str | None = None
     seq: int | None = None  # the event that is the evidence
     warnings: list[str] = field(default_factory=list)
+    texts: tuple[str, ...] = field(default=(), compare=False)  # how events may word the message
 
 
 def plan_for(target: Target, text: str, *, as_command: bool) -> SteerPlan:
@@ -145,8 +146,8 @@ def deliver(
             receipt.warnings.append("the text never showed in the composer; Enter was not pressed")
             return receipt
         busy = target.busy or bool(before and before.busy)
-        texts = tuple({text, plan.rewritten or text, typed})
-        return _submit(target, receipt, tail, waiter, typed, texts, busy)
+        receipt.texts = tuple({text, plan.rewritten or text, typed})
+        return _submit(target, receipt, tail, waiter, typed, busy)
 
 
 def _await_empty(target: Target, screen: Screen | None) -> Screen | None:
@@ -202,15 +203,16 @@ def _submit(
     tail: EventTail,
     waiter: WaitsForChange,
     typed: str,
-    texts: tuple[str, ...],
     busy: bool,
 ) -> Receipt:
     for _ in range(ENTER_TRIES):
         _note_mode(receipt, target.backend.key(target.pane_id, "Enter"))
-        seen, screen = _await_taken(target, tail, waiter, typed, texts, busy)
+        seen, screen = _await_taken(target, tail, waiter, typed, receipt.texts, busy)
         if seen is not None:
             receipt.state, receipt.turn = "submitted", seen.turn
             receipt.evidence, receipt.seq = seen.evidence, seen.seq
+            if busy and not seen.begins_turn and getattr(target.agent, "TELLS_OF_QUEUED", False):
+                receipt.state, receipt.turn = "queued", None
             _await_emptied(target)
             return receipt
         if screen is None:

@@ -7,7 +7,7 @@ from typing import Any
 from cuekit.errors import CuekitError, InvalidState, TimedOut
 from cuekit.launch import events, notify
 from cuekit.model.activity import Activity
-from cuekit.panes.evidence import Taken, taken
+from cuekit.panes.evidence import Taken, last_taken
 from cuekit.panes.steer import Receipt
 from cuekit.paths import Home
 from cuekit.store import tasks
@@ -20,7 +20,6 @@ def await_answer(
     db: sqlite3.Connection,
     home: Home,
     task_id: str,
-    text: str,
     receipt: Receipt,
     since: int,
     deadline: float | None,
@@ -39,20 +38,25 @@ def await_answer(
             details={"receipt": receipt.state, "warnings": receipt.warnings},
         )
     idle_since: float | None = None
+    end_since: float | None = None
     with notify.Waiter([home.run(task_id)]) as waiter:
         while True:
             task = tasks.get(db, task_id)
             if task is None:
                 raise InvalidState(f"the task {task_id} was deleted meanwhile", code="task_ended")
             found = list(events.read(task.task_dir, since))
-            ours = _taken_by(found, text, receipt)
+            ours = _taken_by(found, receipt)
             end = _turn_end(found, ours.seq) if ours else None
-            if end is not None:
+            now = time.monotonic()
+            end_since = (end_since or now) if end is not None else None
+            # The end of a turn that ran before may not be ours: claude 2.1.332 tells of a message
+            # when it queues it, and again 0.3 s after that turn's end, when it takes it.
+            sure = ours is not None and (ours.begins_turn or task.ended)
+            if end is not None and (sure or now - (end_since or now) >= GUESS_S):
                 return _outcome(end, task)
             if task.ended:
                 return task.summary
             _refuse_waiting(task)
-            now = time.monotonic()
             # Without hooks no event ends a turn: then an agent that stays idle is at its end.
             idle = task.activity == Activity.IDLE and receipt.state == "submitted"
             idle_since = (idle_since or now) if idle and (ours or not _has_hooks(found)) else None
@@ -65,13 +69,14 @@ def await_answer(
                     hint=f"the message was {receipt.state}; cuekit task wait {task_id}",
                     details={"receipt": receipt.state, "turn": receipt.turn},
                 )
-            waiter.wait(min(RECHECK_S, left))
+            waiter.wait(min(RECHECK_S if end is None else GUESS_S / 4, left))
 
 
-def _taken_by(found: list[dict[str, Any]], text: str, receipt: Receipt) -> Taken | None:
-    if receipt.seq is not None:
+def _taken_by(found: list[dict[str, Any]], receipt: Receipt) -> Taken | None:
+    told = last_taken(found, receipt.texts)
+    if told is None and receipt.seq is not None:
         return Taken(receipt.turn, receipt.evidence or "", receipt.seq)
-    return taken(found, (text,))
+    return told
 
 
 def _turn_end(found: list[dict[str, Any]], after: int) -> dict[str, Any] | None:

@@ -113,9 +113,7 @@ def steer(
         if wait:
             from cuekit.service.answer import await_answer
 
-            done["answer"] = await_answer(
-                db, place.home, place.task_id, text, receipt, since, deadline
-            )
+            done["answer"] = await_answer(db, place.home, place.task_id, receipt, since, deadline)
         return done
 
 
