@@ -18,6 +18,7 @@ group = LazyGroup(
     "adapter",
     GROUP_COMMANDS,
     help="See which agents can be given a task, which are installed, and what each can do.",
+    short_help="See which agents can be given a task.",
     examples=EXAMPLES,
 )
 

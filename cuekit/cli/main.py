@@ -86,14 +86,24 @@ def run(argv: Sequence[str] | None = None) -> int:
         return _output_closed()
     except SystemExit as stopped:  # click's own: completion, or a closed pipe while it prints help
         return stopped.code if isinstance(stopped.code, int) else 0
+    except click.exceptions.NoArgsIsHelpError as called_bare:
+        if fmt == "text" and called_bare.ctx is not None:
+            render.say(called_bare.ctx.get_help())
+            return 0
+        return _report(called_bare, fmt)
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except Exception as error:  # the boundary: nothing gets past it as a traceback
-        failure = _failure(error)
-        with contextlib.suppress(BrokenPipeError, ValueError):  # ValueError: stream closed
-            render.show_error(failure, fmt)
-        return failure.exit_status
+        return _report(error, fmt)
     return status if isinstance(status, int) else 0
+
+
+def _report(error: Exception, fmt: str) -> int:
+    """Tell the user of a failure; its exit status."""
+    failure = _failure(error)
+    with contextlib.suppress(BrokenPipeError, ValueError):  # ValueError: stream closed
+        render.show_error(failure, fmt)
+    return failure.exit_status
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:
@@ -123,7 +133,8 @@ def _failure(error: Exception) -> CuekitError:
 def _usage_failure(error: click.ClickException) -> CuekitError:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "cuekit"
-    message = error.format_message()
+    bare = isinstance(error, click.exceptions.NoArgsIsHelpError)
+    message = "a command is missing" if bare else error.format_message()
     message = message[:1].lower() + message[1:]
     return InvalidInput(message.rstrip("."), code="usage", hint=f"{path} --help")
 

@@ -43,13 +43,18 @@ def attach_argv(task: str, *, read_only: bool) -> list[str]:
     return argv_of(task, read_only=read_only, home=home_from(os.environ), environ=os.environ)
 
 
-def become(argv: list[str]) -> None:
-    """Replace this process with the command. Raises InvalidInput where there is no terminal."""
+def require_terminal() -> None:
+    """Raises InvalidInput where there is no terminal to show a pane on."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InvalidInput(
             "attaching needs a terminal",
             code="no_terminal",
             hint="cuekit task attach ID --print shows the command, cuekit task transcript the text",
         )
+
+
+def become(argv: list[str]) -> None:
+    """Replace this process with the command. Raises InvalidInput where there is no terminal."""
+    require_terminal()
     sys.stdout.flush()
     os.execvp(argv[0], argv)  # noqa: S606 - tmux takes over this terminal

@@ -67,6 +67,10 @@ def submit(
     """Ask the service, print what it made, and go on as --attach or --wait say."""
     if attach and wait:
         raise InvalidInput("--attach and --wait exclude each other", code="usage")
+    if attach:
+        from cuekit.cli.task_attach import attach_argv, become, require_terminal
+
+        require_terminal()  # before anything is started
     parsed = parse_options(adapter_options)
     text = _objective(objective, file)
 
@@ -82,8 +86,6 @@ def submit(
         return _wait(made, fmt)
     render.emit(made, fmt, submitted_text)
     if attach:
-        from cuekit.cli.task_attach import attach_argv, become
-
         become(attach_argv(made["task_id"], read_only=False))
     return 0
 

@@ -66,6 +66,11 @@ def test_the_help_of_a_command_is_printed(cli: CommandLine) -> None:
     assert cli.out("task", "list", "--help").startswith("Usage: cuekit task list [OPTIONS]\n")
 
 
+@pytest.mark.parametrize("words", [(), ("task",), ("completion",)])
+def test_a_group_alone_shows_its_help(cli: CommandLine, words: tuple[str, ...]) -> None:
+    assert cli.out(*words) == cli.out(*words, "--help")
+
+
 def test_the_version_is_printed(cli: CommandLine) -> None:
     assert cli.out("--version") == f"cuekit {__version__}\n"
 

@@ -92,6 +92,12 @@ def test_wrong_usage_is_status_2(cli: CommandLine, words: tuple[str, ...]) -> No
     assert os.listdir(cli.project) == [".cuekit"]  # of the task above
 
 
+def test_attaching_without_a_terminal_starts_nothing(cli: CommandLine) -> None:
+    submit = ("task", "submit", "--agent-kind", "shell", "true", "--attach")
+    assert cli.error(*submit) == (2, "no_terminal")
+    assert os.listdir(cli.project) == []
+
+
 def test_near_names_are_offered(cli: CommandLine) -> None:
     assert cli.run("tusk", "list").stderr == (
         "cuekit: no command 'tusk'; did you mean 'task'?\n  try: cuekit --help\n"
