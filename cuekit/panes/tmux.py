@@ -10,9 +10,11 @@ import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from cuekit.errors import CuekitError, InvalidInput
+from cuekit.errors import CuekitError
 from cuekit.panes.base import Pane, PaneGone, TmuxGone, TmuxUnclear
 from cuekit.panes.octal import passes_untouched
+from cuekit.panes.sockets import default_socket as default_socket
+from cuekit.panes.sockets import named_socket as named_socket
 from cuekit.panes.tmux_call import Call, find_tmux, run
 
 PINNED_IN_SESSION = {
@@ -38,21 +40,6 @@ PANE_LINE = re.compile(
 LEFT = "left-copy-mode"
 SESSION_NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 PANE_ID = re.compile(r"%\d+\Z")
-
-
-def default_socket(environ: Mapping[str, str]) -> str:
-    """The socket of the user's own tmux server, or the one that CUEKIT_TMUX_SOCKET names."""
-    if named := environ.get("CUEKIT_TMUX_SOCKET"):
-        return os.path.abspath(named)
-    return named_socket("default", environ)
-
-
-def named_socket(name: str, environ: Mapping[str, str]) -> str:
-    """The socket that `tmux -L NAME` uses. Raises InvalidInput for a name that is a path."""
-    if not name or "/" in name:
-        raise InvalidInput(f"not the name of a tmux socket: {name!r}", code="bad_socket")
-    folder = environ.get("TMUX_TMPDIR") or "/tmp"  # noqa: S108 - where tmux itself puts it
-    return os.path.join(os.path.realpath(folder), f"tmux-{os.getuid()}", name)
 
 
 class Tmux:

@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 class Panes:
-    """Which sessions there are, asked of each tmux server once and only when it matters."""
+    """Which sessions there are; each tmux server is asked once, and only about ended tasks."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -23,10 +23,13 @@ class Panes:
 
     def there(self, task: Task) -> bool | None:
         """Whether the task's tmux session is there; None when its server does not answer."""
-        from cuekit.model.task import tmux_session_name
-
         if task.socket_path is None:
             return False
+        if not task.ended:
+            # Its supervisor lives, as settling has just seen, and is the pane's own process.
+            return task.status is not Status.QUEUED
+        from cuekit.model.task import tmux_session_name
+
         if task.socket_path not in self._sessions:
             self._sessions[task.socket_path] = self._ask(task.socket_path)
         sessions = self._sessions[task.socket_path]
@@ -65,7 +68,7 @@ def attach_hint(task: Task, environ: Mapping[str, str]) -> str | None:
     from shlex import quote
 
     from cuekit.model.task import tmux_session_name
-    from cuekit.panes.tmux import default_socket
+    from cuekit.panes.sockets import default_socket
 
     session = tmux_session_name(task.task_id)
     plain = {name: value for name, value in environ.items() if name != "CUEKIT_TMUX_SOCKET"}
