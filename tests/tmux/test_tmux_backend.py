@@ -308,3 +308,24 @@ def test_the_default_socket_is_the_one_that_tmux_itself_uses(tmux_server: TmuxSe
     )  # fmt: skip
     assert shown.stdout.strip() == default_socket(env)
     assert default_socket({**env, "CUEKIT_TMUX_SOCKET": "/a/b"}) == "/a/b"
+
+
+def test_an_independent_library_sees_the_same_session(tmux_server: TmuxServer) -> None:
+    import libtmux
+
+    tmux = backend(tmux_server)
+    pane_id = start(tmux)
+    tmux.load_and_paste(pane_id, "hello; it's")
+    tmux.key(pane_id, "Enter")
+    wait_until(lambda: tmux.capture(pane_id).count("hello; it's") == 2)
+    seen = libtmux.Server(socket_path=str(tmux_server.socket)).sessions.get(session_name=NAME)
+    assert seen is not None
+    ours = tmux.pane(NAME)
+    theirs = seen.active_pane
+    assert ours is not None
+    assert theirs is not None
+    assert (theirs.pane_id, theirs.pane_pid) == (ours.pane_id, str(ours.pid))
+    assert theirs.capture_pane() == tmux.capture(pane_id).rstrip("\n").split("\n")
+    assert seen.show_option("destroy-unattached") in (False, "off")
+    assert tmux.kill_session(NAME)
+    assert libtmux.Server(socket_path=str(tmux_server.socket)).sessions == []
