@@ -1,5 +1,7 @@
 """OpenAI's codex: measured with 0.133.0, 0.141.0 and 0.171.0."""
 
+import re
+
 from cuekit.agents import base
 from cuekit.agents.prompt import render
 from cuekit.agents.quoting import UserText, shell_form
@@ -16,6 +18,7 @@ HIDDEN_FLAGS: frozenset[str] = frozenset()
 
 SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
 POLICIES = ("untrusted", "on-failure", "on-request", "never")
+_FEATURE = re.compile(r"[a-z][a-z0-9_]*")
 POLICIES_SINCE_0_171 = ("on-request", "never")
 SUBCOMMANDS = base.word_set(
     "a agents app-server apply archive cloud completion debug delete doctor e exec exec-server "
@@ -94,9 +97,34 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     )
 
 
+def supervised_arguments(spec: TaskSpec, context: base.LaunchContext) -> tuple[str, ...]:
+    """`codex app-server` for a supervised task; the rest is said over its protocol.
+
+    thread/start with a writable sandbox records in the user's configuration that the folder is
+    trusted (0.133.0, 0.141.0, 0.171.0), unless the folder has a record; one given for this launch
+    is enough, and "untrusted" gives nothing away.
+    """
+    words: list[str] = [context.binary, "app-server"]
+    if context.folder_trusted:
+        words += ["-c", UserText(_trust_setting(context.cwd, "trusted"))]
+    elif context.recorded_trust is None:
+        words += ["-c", UserText(_trust_setting(context.cwd, "untrusted"))]
+    named = spec.adapter_options.get("features")
+    for feature in named.split(",") if isinstance(named, str) else ():
+        if _FEATURE.fullmatch(feature.strip()):
+            words += ["-c", f"features.{feature.strip()}=true"]
+    return tuple(words)
+
+
 def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProblem]:
     """Strict checks, with the approval policies that the installed version takes."""
-    return base.check_options(spec, {"sandbox": SANDBOXES, "ask_for_approval": policies(version)})
+    values = {
+        "sandbox": SANDBOXES,
+        "ask_for_approval": policies(version),
+        "features": None,
+        "stall_timeout_s": None,
+    }
+    return base.check_options(spec, values)
 
 
 def first_prompt_problem(prompt: str, mode: Mode, version: str | None) -> str | None:

@@ -48,6 +48,7 @@ QUIET = frozenset(
         "remoteControl/status/changed",
         "serverRequest/resolved",
         "skills/changed",
+        "thread/goal/cleared",
         "thread/readState/changed",
         "thread/settings/updated",
         "thread/started",  # the answer to thread/start says it, and the model too
