@@ -19,6 +19,7 @@ OUTPUT_CLOSED = 141
 
 COMMANDS = {
     "task": Entry("cuekit.cli.task", "group", "Start, watch, steer and end tasks."),
+    "approval": Entry("cuekit.cli.approval", "group", "See what agents ask leave for, and answer."),
     "adapter": Entry("cuekit.cli.adapter", "group", "See which agents can be given a task."),
     "init": Entry("cuekit.cli.init", "init", "Write a safe .cuekit.yaml for this project."),
     "config": Entry("cuekit.cli.config", "group", "See what is configured."),

@@ -41,7 +41,7 @@ def checked(approval: Approval, decision: Decision) -> Decision:
         raise _not_offered(approval, f"{approval.agent_kind} cannot change what it asked for")
     if decision.kind is DecisionKind.ANSWER:
         return replace(decision, answers=_answers(approval, decision.answers or {}))
-    if decision.granted is not None:
+    if decision.granted is not None or decision.scope in GRANT_SCOPES:
         return _grant(approval, decision)
     if decision.kind is DecisionKind.ALLOW_ALWAYS:
         RuleScope(decision.scope or RuleScope.TASK)
@@ -107,9 +107,10 @@ def _grant(approval: Approval, decision: Decision) -> Decision:
             f"a grant holds for {' or '.join(GRANT_SCOPES)}, not {scope!r}", code="wrong_scope"
         )
     asked = approval.input.get("permissions", approval.input)
-    if not is_subset(decision.granted, asked):
+    granted = asked if decision.granted is None else decision.granted
+    if not is_subset(granted, asked):
         raise _not_offered(approval, "the grant is more than what was asked for")
-    return replace(decision, scope=scope)
+    return replace(decision, scope=scope, granted=granted)
 
 
 def is_subset(given: Any, asked: Any) -> bool:

@@ -23,6 +23,7 @@ class Asking(CommandLine):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self._locks: list[int] = []
+        (self.project / ".git").mkdir()  # so that the project is this folder, whatever is above
 
     def running(self, task_id: str, **values: Any) -> str:
         """A running task; its supervisor seems to live."""
