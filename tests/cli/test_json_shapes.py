@@ -160,3 +160,49 @@ def test_submit_attach_and_steer(cli: CommandLine, tmux_server: TmuxServer) -> N
     assert cli.json("task", "cancel", task_id)["status"] == "cancelled"
     assert not Path(Home(cli.home.root).run(task_id), "environment").exists()
     shutil.rmtree(made["task_dir"])
+
+
+def differences(wanted: Any, found: Any, place: str = "") -> list[str]:
+    """Where the fields of a real object differ from those of an example."""
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        if not wanted:
+            return []
+        out = [f"{place}.{name}" for name in sorted(set(wanted) ^ set(found))]
+        for name in set(wanted) & set(found):
+            out += differences(wanted[name], found[name], f"{place}.{name}")
+        return out
+    if isinstance(wanted, list) and isinstance(found, list):
+        return [it for item in found if wanted for it in differences(wanted[0], item, place + "[]")]
+    same = isinstance(wanted, type(found)) or wanted is None or found is None
+    return [] if same or place.endswith(".value") else [place]
+
+
+def test_the_comparison_sees_a_difference() -> None:
+    assert differences({"a": [{"b": 1}]}, {"a": [{"b": 1}, {"c": 1}]}) == [".a[].b", ".a[].c"]
+    assert differences({"a": "x"}, {"a": 1}) == [".a"]
+
+
+def test_setting_up(cli: CommandLine) -> None:
+    (cli.project / ".git").mkdir()
+    wanted = {
+        "init": example("init", cli),
+        "config show": example("config show", cli),
+        "trust": example("trust", cli),
+        "trust show": example("trust show", cli),
+        "trust revoke": example("trust revoke", cli),
+        "adapter list": example("adapter list", cli),
+        "doctor": example("doctor", cli),
+    }
+    for command, shape in wanted.items():
+        done = cli.run(*command.split(), "--format", "json")
+        assert done.returncode == 0, (command, done.stderr)
+        assert differences(shape, json.loads(done.stdout), command) == []
+
+
+def test_each_command_is_in_the_document() -> None:
+    from tests.cli.test_help import EVERY
+
+    headings = re.findall(r"^## (.*)$|<!-- (.*) -->", DOCUMENT.read_text(), re.MULTILINE)
+    words = {word for pair in headings for word in re.findall(r"[a-z-]+", " ".join(pair))}
+    mine = [path for path, _ in EVERY if path.split()[0] != "approval"]  # not settled yet
+    assert [path for path in mine if not set(path.split()) <= words] == []
