@@ -12,12 +12,17 @@ from cuekit.activity.codex_screen import read_screen
 from cuekit.model.activity import Signal, SignalKind, Source
 
 __all__ = [
+    "LOG_TELLS_ENDS",
     "hook_signals",
     "log_signals",
     "read_screen",
     "steer_plan",
     "title_signal",
 ]
+
+LOG_TELLS_ENDS = True
+"""The rollout has the end of each turn; a Stop hook comes also where a hook of the user's makes
+codex go on."""
 
 STRIPPED = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"

@@ -8,8 +8,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from cuekit.activity.base import ActivityModule
+from cuekit.activity.base import ActivityModule, Composer
 from cuekit.launch import plan as plans
+from cuekit.launch.agent_status import AgentStatus
 from cuekit.launch.capture import output_of
 from cuekit.launch.plan import LaunchPlan
 from cuekit.model.activity import Activity, Progress, Signal, SignalKind, Source
@@ -32,6 +33,7 @@ class Watch:
         self._agent = agent
         self._spool = os.path.join(plan.run_dir, plans.SPOOL)
         self._log = _Tail()
+        self._status = AgentStatus(agent)
         self._title = _Title(os.path.join(plan.run_dir, plans.TITLE))
         self._screen = _ScreenTimer()
         self._held: list[Signal] = []
@@ -55,20 +57,35 @@ class Watch:
         for signal in signals:
             if signal.log_path:
                 self._log.follow(signal.log_path)
+                self._status.follow(signal.log_path, signal.session_id)
         self.heard_exactly = self.heard_exactly or bool(signals)
-        signals = self._with_words([*self._held, *signals], now)
+        signals = self._with_words([*self._held, *self._without_doubles(signals)], now)
         just_asked = (
             progress.activity is Activity.WAITING_APPROVAL and now - progress.since < ASKED_SECONDS
         )
         if not signals and self._plan.mode == "interactive" and not just_asked:
-            signals = [*self._from_title(progress, now), *self._from_screen(progress, now)]
+            signals = self._status.news(progress, now) or [
+                *self._from_title(progress, now),
+                *self._from_screen(progress, now),
+            ]
         return signals
+
+    def _without_doubles(self, signals: list[Signal]) -> list[Signal]:
+        """Leave out the ends that a hook tells where the agent's log tells them more exactly."""
+        by_log = getattr(self._agent, "LOG_TELLS_ENDS", False) and self._log.is_there
+        if not by_log or self._plan.mode != "interactive":
+            return signals
+        return [
+            signal
+            for signal in signals
+            if signal.kind is not SignalKind.TURN_COMPLETED or signal.source is not Source.HOOK
+        ]
 
     def _with_words(self, signals: list[Signal], now: float) -> list[Signal]:
         """Give a failure of which the log tells no more the words that the screen shows.
 
         The screen may come a moment later than the log: until then that signal and what follows
-        it are held back.
+        it are held back. If it shows none, the turn had an empty answer and did not fail.
         """
         self._held = []
         if self._plan.mode != "interactive":
@@ -81,6 +98,8 @@ class Watch:
                 elif now - signal.at < WORDS_SECONDS:
                     self._held = signals[index:]
                     return signals[:index]
+                elif screen is not None and screen.composer is not Composer.HIDDEN:
+                    signals[index] = replace(signal, kind=SignalKind.TURN_COMPLETED)
         return signals
 
     def _from_spool(self) -> Iterator[Signal]:
@@ -199,6 +218,11 @@ class _Tail:
     def follow(self, path: str) -> None:
         if path != self._path:
             self._path, self._offset, self._rest = path, 0, b""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a log to read."""
+        return self._path is not None and os.access(self._path, os.R_OK)
 
     def lines(self) -> list[bytes]:
         if self._path is None:

@@ -224,21 +224,41 @@ def test_an_empty_answer_is_not_a_failure(session: Session) -> None:
 def test_the_users_own_hooks_run_beside_ours_and_no_trust_is_written(session: Session) -> None:
     agent = session.agent
     seen = session.folder.parent / "own-hook-ran"
-    own = f"touch '{seen}'"
-    config = agent.home / ".codex" / "config.toml"
-    key = f"{config}:stop:0:0"
-    digest = _hash_of_default(own)
-    with config.open("a", encoding="utf-8") as file:
-        file.write(
-            f'\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = {json.dumps(own)}'
-            f'\n[hooks.state.{json.dumps(key)}]\ntrusted_hash = "{digest}"\n'
-        )
+    digest = _add_own_stop_hook(agent, f"touch '{seen}'")
     session.start("hello")
     session.wait(Activity.IDLE, 1)
     wait_until(seen.exists, 10, "the user's own hook")
-    after = config.read_text(encoding="utf-8")
+    after = (agent.home / ".codex" / "config.toml").read_text(encoding="utf-8")
     assert "session-flags" not in after
     assert re.findall(r"trusted_hash = .*", after) == [f'trusted_hash = "{digest}"']
+
+
+def test_a_turn_that_a_hook_of_the_users_prolongs_is_not_over(
+    codex: RealAgent, tmp_path: Path
+) -> None:
+    codex.trust()
+    once = tmp_path / "once"
+    words = json.dumps({"decision": "block", "reason": "keep going"})
+    _add_own_stop_hook(codex, f"test -e '{once}' || {{ touch '{once}'; echo '{words}'; }}")
+    gate = codex.model.gate()
+    codex.model.queue("one")
+    codex.model.queue(gate, Say("two"))
+    task = codex.cuekit("task", "submit", "--agent-kind", "codex", "hello")["task_id"]
+    gate.wait_reached()
+    early = codex.cuekit_result("task", "wait", task, "--until", "idle", "--timeout", "1s")
+    assert early.returncode != 0
+    assert codex.cuekit("task", "status", task)["activity"] == "working"
+    gate.release()
+    over = codex.cuekit("task", "wait", task, "--until", "idle", "--timeout", "20s")
+    assert (over["turn"], over["last_turn"], over["summary"]) == (1, "completed", "two")
+
+
+def test_an_empty_answer_ends_a_task_s_turn(codex: RealAgent) -> None:
+    codex.trust()
+    codex.model.queue(Say(""))
+    task = codex.cuekit("task", "submit", "--agent-kind", "codex", "say nothing")["task_id"]
+    over = codex.cuekit("task", "wait", task, "--until", "idle", "--timeout", "20s")
+    assert (over["turn"], over["last_turn"], over["error"]) == (1, "completed", None)
 
 
 def test_a_hook_that_is_not_trusted_is_seen_as_a_dialog(session: Session) -> None:
@@ -303,6 +323,19 @@ def test_each_text_reaches_the_model_as_it_is(session: Session) -> None:
         text for kind, text in session.told(Source.HOOK) if text and kind == "prompt_accepted"
     ]
     assert accepted == ["hello", *texts]
+
+
+def _add_own_stop_hook(agent: RealAgent, command: str) -> str:
+    """A hook of the user's own, already trusted in the user's configuration; its hash."""
+    config = agent.home / ".codex" / "config.toml"
+    digest = _hash_of_default(command)
+    with config.open("a", encoding="utf-8") as file:
+        file.write(
+            '\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\n'
+            f"command = {json.dumps(command)}\n"
+            f'[hooks.state.{json.dumps(f"{config}:stop:0:0")}]\ntrusted_hash = "{digest}"\n'
+        )
+    return digest
 
 
 def _hash_of_default(command: str) -> str:

@@ -72,7 +72,7 @@ def test_an_interactive_task_in_a_trusted_folder_starts_without_a_human(
         "completed",
         "Hello from the model.",
     ), show(any_agent, task)
-    assert view["activity_source"] == "hook"
+    assert view["activity_source"] in ("hook", "session_log")
     done = any_agent.cuekit("task", "finish", task["task_id"])
     assert done["status"] == "completed"
     assert any_agent.model.user_messages == ["say hello"]
