@@ -14,6 +14,22 @@ from cuekit.model.capability import Capabilities
 from cuekit.model.task import Mode, TaskSpec, run_mode
 
 MODES = (Mode.INTERACTIVE, Mode.BATCH)
+PROTOCOLS: Mapping[str, str] = {
+    "claude-code": "claude",
+    "codex": "codex",
+    "gemini": "acp",
+    "grok": "acp",
+    "opencode": "acp",
+}
+"""The protocol that drives an agent in supervised mode."""
+STREAM_PROTOCOLS: Mapping[str, str] = {"claude-code": "claude-batch", "codex": "codex-exec"}
+"""The protocol that drives an agent in batch when its events are wanted."""
+SUPERVISED_DIFFERENCES: Mapping[str, Mapping[str, bool]] = {
+    "claude-code": {"can_modify_tool_input": True},
+    "gemini": {"supports_fork": False},
+    "grok": {"supports_fork": False},
+    "opencode": {"supports_fork": False},
+}
 
 
 @dataclass(frozen=True)
@@ -99,7 +115,9 @@ class Agent(Protocol):
 
 
 OPTIONS_OF_ALL: Mapping[str, Sequence[Any]] = {
-    "mode": ("interactive", "batch"),
+    "mode": ("interactive", "batch", "supervised"),
+    "stream": (True, False),
+    "verbosity": ("full", "normal"),
     "dangerously_skip_permissions": (True, False),
     "cleanup_on_terminal_report": (True, False),
 }
@@ -134,6 +152,8 @@ def capabilities_of(kind: str, mode: Mode, **differences: bool) -> Capabilities:
 
     Nobody can type to a batch run, so what needs that is false there whatever the agent.
     """
+    if mode is Mode.SUPERVISED:
+        return _supervised(kind)
     talks = mode is Mode.INTERACTIVE
     values = {
         "supports_steering": talks,
@@ -155,7 +175,41 @@ def capabilities_of(kind: str, mode: Mode, **differences: bool) -> Capabilities:
         agent_kind=kind,
         mode=mode,
         default_mode=Mode.INTERACTIVE,
-        supported_modes=MODES,
+        supported_modes=modes_of(kind),
+        **values,
+    )
+
+
+def modes_of(kind: str) -> tuple[Mode, ...]:
+    """The modes that an agent can be run in."""
+    return (*MODES, Mode.SUPERVISED) if kind in PROTOCOLS else MODES
+
+
+def _supervised(kind: str) -> Capabilities:
+    """What the sidecar can do with an agent over its protocol."""
+    there = kind in PROTOCOLS
+    values = {
+        "supports_steering": there,
+        "supports_attach": True,
+        "supports_model_selection": True,
+        "supports_artifacts": True,
+        "supports_live_progress": there,
+        "supports_approvals": there,
+        "supports_resume": there,
+        "supports_fork": there,
+        "supports_interrupt": there,
+        "supports_activity": there,
+        "can_modify_tool_input": False,
+        "partial_message_streaming": there,
+        "follow_up_while_running": there,
+        "emits_file_change_events": there,
+        **SUPERVISED_DIFFERENCES.get(kind, {}),
+    }
+    return Capabilities(
+        agent_kind=kind,
+        mode=Mode.SUPERVISED,
+        default_mode=Mode.INTERACTIVE,
+        supported_modes=modes_of(kind),
         **values,
     )
 

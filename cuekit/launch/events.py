@@ -1,5 +1,6 @@
 """A task's events.jsonl: a JSON object a line, numbered from 1, appended under the file's lock."""
 
+import errno
 import fcntl
 import json
 import os
@@ -17,6 +18,56 @@ def rfc3339(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+class EventLog:
+    """The file, held open by one of its writers; others may append between its lines."""
+
+    def __init__(self, task_dir: str, task_id: str) -> None:
+        """Raises OSError when the file cannot be opened or made."""
+        path = os.path.join(task_dir, FILE_NAME)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        self._file = open(descriptor, "r+b", buffering=0)  # noqa: SIM115 closed by close()
+        self._task_id = task_id
+        self._end = -1
+        self._sequence = 0
+
+    def append(
+        self, kind: str, values: Mapping[str, Any] | None = None, *, at: float | None = None
+    ) -> int:
+        """Append an event and give its sequence number. A torn last line is cut off first.
+
+        Raises OSError when the file cannot be written.
+        """
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+        try:
+            if os.fstat(self._file.fileno()).st_size != self._end:  # somebody else wrote, or a tear
+                self._end, self._sequence = _end_of_log(self._file.fileno())
+                self._file.truncate(self._end)
+            record = {
+                "seq": self._sequence + 1,
+                "time": rfc3339(time.time() if at is None else at),
+                "task_id": self._task_id,
+                "kind": kind,
+                **(values or {}),
+            }
+            line = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+            self._file.seek(self._end)
+            written = self._file.write(line)
+            if written != len(line):
+                raise OSError(errno.ENOSPC, "the event log is not written whole")
+            self._end += len(line)
+            self._sequence += 1
+        except BaseException:
+            self._end = -1
+            raise
+        finally:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+        return self._sequence
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
 def append(
     task_dir: str,
     task_id: str,
@@ -25,27 +76,12 @@ def append(
     *,
     at: float | None = None,
 ) -> int:
-    """Append an event and give its sequence number. A torn last line is cut off first.
-
-    Raises OSError when the file cannot be written.
-    """
-    path = os.path.join(task_dir, FILE_NAME)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with open(descriptor, "r+b", buffering=0) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        end, sequence = _end_of_log(descriptor)
-        record = {
-            "seq": sequence + 1,
-            "time": rfc3339(time.time() if at is None else at),
-            "task_id": task_id,
-            "kind": kind,
-            **(values or {}),
-        }
-        line = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-        file.truncate(end)
-        file.seek(end)
-        file.write(line)
-    return sequence + 1
+    """Append one event; as `EventLog.append`."""
+    log = EventLog(task_dir, task_id)
+    try:
+        return log.append(kind, values, at=at)
+    finally:
+        log.close()
 
 
 def read(task_dir: str, since: int = 0) -> Iterator[dict[str, Any]]:

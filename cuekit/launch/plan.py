@@ -39,6 +39,7 @@ class LaunchPlan:
     socket_path: str
     session: str  # name of the tmux session
     expects_evidence: bool  # the agent tells in this mode how its turn ended
+    sidecar: bool = False  # the child is cuekit's own and tells the store itself
     last_message_file: str | None = None
     transcript_limit: int = 64 * 1024 * 1024  # bytes
     end_mark: str = ""  # nobody else's word; after the child's last output, see transcript.py

@@ -42,7 +42,7 @@ class Supervisor:
     def __init__(self, plan: LaunchPlan, db: sqlite3.Connection) -> None:
         self.plan = plan
         self.db = db
-        self.watch = Watch(plan, registry.get(plan.agent_kind))
+        self.watch = Watch(plan, None if plan.sidecar else registry.get(plan.agent_kind))
         self.progress = Progress()
         self.pid = 0
         self.status: int | None = None  # wait status of the child
@@ -208,6 +208,8 @@ class Supervisor:
         child.take_terminal_back()
         transcripts.send_mark(self.plan)
         self._look()
+        if self.plan.sidecar:
+            self.progress = self._told_by_sidecar()
         code, number = _exit_of(self.status)
         cause = self.cause or EndCause.EXITED
         well = self._turn_ended_well()
@@ -215,6 +217,10 @@ class Supervisor:
         if cause is EndCause.EXITED and (code != 0 or well is False) and not words:
             words = self._last_words()
         return Evidence(cause, code, number, well, words)
+
+    def _told_by_sidecar(self) -> Progress:
+        task = tasks.get(self.db, self.plan.task_id)
+        return tasks.progress_of(task) if task is not None else Progress()
 
     def _turn_ended_well(self) -> bool | None:
         if self.progress.last_turn is not None:

@@ -20,6 +20,7 @@ from cuekit.launch.plan import LaunchPlan, encode_environment
 from cuekit.model.lifecycle import Status
 from cuekit.model.task import new_task_id, run_mode, tmux_session_name
 from cuekit.paths import Home, task_folder
+from cuekit.service import supervising
 from cuekit.store import tasks
 from cuekit.store.tasks import Task
 
@@ -68,9 +69,14 @@ def launch(
     run_dir = home.run(task_id)
     task_dir, warning = _choose_task_folder(resolved.cwd, task_id, home)
     context = _context(resolved, task_id, run_dir, task_dir, hooks=True)
-    started = resolved.agent.launch(resolved.spec, context)
+    protocol = supervising.protocol_of(resolved.spec)
+    if protocol is not None:
+        started = supervising.launch(resolved, context, protocol)
+        argv = list(started.argv)
+    else:
+        started = resolved.agent.launch(resolved.spec, context)
+        argv = list(with_arguments(started.argv, resolved.binary.path, resolved.binary.arguments))
     warnings = [*resolved.warnings, *started.warnings, *([warning] if warning else [])]
-    argv = list(with_arguments(started.argv, resolved.binary.path, resolved.binary.arguments))
     files.make_private_folder(home.runs)
     row = {
         "task_id": task_id,
@@ -207,6 +213,7 @@ def _plan(
         socket_path=tmux.socket(),
         session=tmux_session_name(task_id),
         expects_evidence=resolved.agent.capabilities(mode).supports_activity,
+        sidecar=supervising.protocol_of(resolved.spec) is not None,
         last_message_file=started.last_message_file,
         end_mark=os.urandom(12).hex(),
         first_prompt=first_prompt,

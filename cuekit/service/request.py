@@ -41,6 +41,11 @@ class SubmitRequest:
     dry_run: bool = False
     lenient: bool = False
     as_command: bool = False
+    append_system_prompt: str | None = None
+    output_schema: dict[str, Any] | None = None
+    resume: str | None = None  # the agent's own session id
+    fork: bool = False
+    resumed_from: str | None = None  # the task whose conversation goes on
 
 
 def check_texts(request: SubmitRequest) -> None:
@@ -80,6 +85,7 @@ def _texts(request: SubmitRequest) -> list[tuple[str, str]]:
         "expected output": request.expect,
         "session": request.session,
         "name": request.name,
+        "system prompt": request.append_system_prompt,
     }
     several = {
         "constraint": request.constraints,

@@ -12,7 +12,7 @@ from cuekit.config.effective import Effective
 from cuekit.errors import InvalidInput, InvalidState
 from cuekit.model.task import Mode, TaskSpec, run_mode
 from cuekit.paths import Home, home_from
-from cuekit.service import adapters, agent_trust, launching, lookup, settle
+from cuekit.service import adapters, agent_trust, launching, lookup, settle, supervising
 from cuekit.service.request import Ask, SubmitRequest, check_texts
 from cuekit.service.views import Json, submit_view
 from cuekit.store import db as store
@@ -33,6 +33,7 @@ class Resolved:
     cwd: str
     trusted: bool
     effective: Effective
+    request: SubmitRequest
     warnings: tuple[str, ...]
     defaults: Mapping[str, Any]
     recorded_trust: bool | None = None  # the agent's own record on the folder
@@ -62,6 +63,8 @@ def submit(request: SubmitRequest, environ: Mapping[str, str], ask: Ask | None =
             "labels": list(request.labels),
             "keep": int(request.keep or bool(resolved.effective.submit.keep)),
             "parent_task_id": parent,
+            "resumed_from": request.resumed_from,
+            "agent_session_id": None if request.fork else request.resume,
             "depth": depth,
         }
         task = launching.launch(resolved, extra, home, db, environ)
@@ -95,12 +98,7 @@ def resolve(
         ),
         adapter_options=options,
     )
-    if run_mode(spec) is Mode.SUPERVISED:
-        raise InvalidInput(
-            "the mode 'supervised' is not built yet",
-            code="mode_not_supported",
-            hint="--mode interactive or --mode batch",
-        )
+    supervising.check(request, spec)
     binary = adapters.find(kind, environ, effective.adapter(kind).command)
     probe = adapters.probe(kind, binary, home, environ)
     warnings = [*effective.warnings, *safety.caller_warnings(kind, effective, caller)]
@@ -119,6 +117,7 @@ def resolve(
         cwd=cwd,
         trusted=_is_trusted(request, kind, cwd, home, environ, ask),
         effective=effective,
+        request=request,
         warnings=tuple(warnings),
         defaults=defaults,
         recorded_trust=agent_trust.recorded(kind, cwd, environ),
