@@ -1,8 +1,8 @@
 """Claude Code in its own TUI and with `-p`: hooks, the session log, the window title.
 
 Measured with 2.1.167, 2.1.197 and 2.1.332. Hooks tell everything but an interruption, which only
-the session log has; one that comes before the first word of an answer is in neither, and only
-the window title shows it.
+the session log has; one that comes before the first word of an answer is in neither, but in the
+state file of the process, and mostly in the window title.
 """
 
 import json
@@ -110,10 +110,42 @@ def log_signals(line: bytes, at: float) -> list[Signal]:
             return []
 
 
+def status_folder(log_path: str) -> str | None:
+    """Where the TUI keeps one state file for each process: `sessions` beside `projects`."""
+    parts = log_path.rsplit("/", 3)
+    return f"{parts[0]}/sessions" if len(parts) == 4 and parts[1] == "projects" else None
+
+
+def status_signal(data: bytes, session_id: str | None) -> Signal | None:
+    """What the state file `sessions/PID.json` says, if it is that of this session.
+
+    `status` is busy, idle or waiting, written within about a second of the change. It tells of
+    an Escape before the first word of an answer, of which neither hooks nor log do.
+    """
+    try:
+        record = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict) or not session_id or record.get("sessionId") != session_id:
+        return None
+    milliseconds = record.get("statusUpdatedAt", record.get("updatedAt"))
+    at = milliseconds / 1000 if isinstance(milliseconds, int | float) else 0.0
+    match record.get("status"):
+        case "busy":
+            return Signal(SignalKind.WORKING, Source.SESSION_LOG, at)
+        case "waiting" if record.get("waitingFor") == "permission prompt":
+            return Signal(SignalKind.APPROVAL_REQUESTED, Source.SESSION_LOG, at)
+        case "waiting":
+            return None
+        case _:
+            return Signal(SignalKind.AT_REST, Source.SESSION_LOG, at)
+
+
 def title_signal(title: str, at: float) -> Signal | None:
     """What the window title tells: a spinner while it works, else `✳`.
 
-    The `✳` stands while it is idle and while a dialog waits alike.
+    The `✳` stands while it is idle and while a dialog waits alike. 2.1.332 has no spinner where
+    it sees TMUX in its environment.
     """
     if has_spinner(title) or title.startswith(SPINNER):
         return Signal(SignalKind.WORKING, Source.TITLE, at)

@@ -143,3 +143,29 @@ def test_unknown_and_broken_hook_messages_tell_nothing() -> None:
 
 def test_the_kind_finds_this_module() -> None:
     assert registry.get("claude-code") is claude_code
+
+
+STATE = {"pid": 7, "sessionId": "s1", "updatedAt": 1_000_500, "statusUpdatedAt": 1_000_000}
+
+
+@pytest.mark.parametrize(
+    ("more", "kind"),
+    [
+        ({"status": "busy"}, SignalKind.WORKING),
+        ({"status": "idle"}, SignalKind.AT_REST),
+        ({"status": "waiting", "waitingFor": "permission prompt"}, SignalKind.APPROVAL_REQUESTED),
+        ({"status": "waiting", "waitingFor": "dialog open"}, None),
+        ({"status": "busy", "sessionId": "another"}, None),
+    ],
+)
+def test_the_state_file_of_the_process_tells_work_from_rest(
+    more: dict[str, str], kind: SignalKind | None
+) -> None:
+    expected = None if kind is None else Signal(kind, Source.SESSION_LOG, 1000.0)
+    assert claude_code.status_signal(json.dumps(STATE | more).encode(), "s1") == expected
+
+
+def test_the_state_files_are_beside_the_logs() -> None:
+    log = "/home/dev/.claude/projects/-home-dev-project/s1.jsonl"
+    assert claude_code.status_folder(log) == "/home/dev/.claude/sessions"
+    assert claude_code.status_folder("/elsewhere/s1.jsonl") is None
