@@ -1,7 +1,5 @@
 """Keys that may be pressed by name, without a message. Pure."""
 
-from difflib import get_close_matches
-
 from cuekit.errors import InvalidInput
 
 ALLOWED = (
@@ -39,6 +37,8 @@ def checked_key(name: str) -> str:
     for allowed in ALLOWED:
         if allowed.lower() == name.lower():
             return allowed
+    from difflib import get_close_matches
+
     near = get_close_matches(name, ALLOWED, 1, 0.5)
     raise InvalidInput(
         f"not a key that can be pressed: {name!r}",

@@ -6,7 +6,7 @@ import pytest
 
 from cuekit.errors import InvalidInput
 from cuekit.panes.composer import holds, shows_end
-from cuekit.panes.evidence import Taken, taken
+from cuekit.panes.evidence import Taken, last_taken, taken
 from cuekit.panes.keys import checked_key
 
 LONG = "word " * 100
@@ -53,8 +53,18 @@ def test_only_a_prompt_of_our_text_is_proof() -> None:
     others = [started, accepted(2, "somebody else's", 3), status(3, "hook")]
     assert taken(others, ("do it",)) is None
     wrapped = accepted(1, "\n\n<pasted_content id=1>\na\nb\n</pasted_content id=1>\n")
-    assert taken([wrapped], ("a\nb",)) == Taken(1, "hook", 1)
-    assert taken([accepted(1, None)], ("do it",)) == Taken(1, "hook", 1)
+    assert taken([wrapped], ("a\nb",)) == Taken(1, "hook", 1, False)
+    assert taken([accepted(1, None)], ("do it",)) == Taken(1, "hook", 1, False)
+
+
+def test_a_queued_message_is_taken_when_it_is_told_of_the_last_time() -> None:
+    queued, over = accepted(7, "do it"), {"seq": 8, "kind": "turn_completed", "turn": 1}
+    started = {"seq": 9, "kind": "turn_started", "turn": 2}
+    told = [queued, over, started, accepted(10, "do it", 2), status(11, "session_log")]
+    assert last_taken(told[:2], ("do it",)) == Taken(1, "hook", 7, False)
+    assert last_taken(told, ("do it",)) == Taken(2, "hook", 10)
+    assert last_taken([*told, accepted(12, "other", 2)], ("do it",)) == Taken(2, "hook", 10)
+    assert last_taken([over], ("do it",)) is None
 
 
 def test_a_turn_that_a_title_tells_of_is_proof_with_that_source() -> None:
