@@ -58,7 +58,7 @@ def read_screen(plain: str, styled: str) -> Screen:
     if not lines[top].startswith(COMPOSER[0]):
         return Screen(composer=Composer.DRAFT, draft=_draft(lines[top:end]), busy=busy)
     draft = _draft(lines[top:end])[1:].lstrip("\xa0")
-    if not draft or _is_suggestion(bright_text(styled)[top:end]):
+    if not draft or _is_suggestion(draft, bright_text(styled)[top:end]):
         return Screen(composer=Composer.EMPTY, busy=bool(busy))
     return Screen(composer=Composer.DRAFT, draft=draft, busy=busy)
 
@@ -86,15 +86,10 @@ def _scrolled(lines: list[str]) -> str | None:
     return "\n".join(body)
 
 
-def _is_suggestion(bright: list[str]) -> bool:
-    """Whether what stands in the composer is dim, but for the first character under the cursor."""
-    text = "".join(bright)[1:].strip("\xa0 ")
-    return len(text) <= 1 and not text.isspace() and _has_dim_tail(bright)
-
-
-def _has_dim_tail(bright: list[str]) -> bool:
-    """Dim characters were made spaces, so a suggestion leaves a long blank after the cursor."""
-    return len(bright[0]) - len(bright[0].rstrip(" ")) > 1 if bright else False
+def _is_suggestion(draft: str, bright: list[str]) -> bool:
+    """Whether all of the draft is dim, but for the first character under the cursor."""
+    lit = "".join("".join(bright)[1:].split())
+    return len(lit) <= 1 < len("".join(draft.split()))
 
 
 def _draft(lines: list[str]) -> str:

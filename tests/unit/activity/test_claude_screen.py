@@ -77,6 +77,13 @@ def test_a_draft_of_many_lines_is_read_whole() -> None:
     assert claude_code.read_screen(plain, plain) == draft("one\ntwo\n\nfour")
 
 
+def test_a_draft_of_one_sign_is_no_suggestion() -> None:
+    rule = "─" * 40
+    plain = f"{rule}\n\u276f\xa0@\n{rule}\n"
+    styled = f"{rule}\n\u276f\xa0@ \x1b[7m \x1b[0m\n{rule}\n"
+    assert claude_code.read_screen(plain, styled) == draft("@")
+
+
 def test_words_of_a_dialog_above_a_composer_are_no_dialog() -> None:
     rule = "─" * 40
     said = "● It asks: Do you want to proceed?\n  \u276f 1. Yes\n    2. No\n  Esc to cancel\n"
