@@ -14,8 +14,9 @@ from cuekit.model.approval import Decision, DecisionKind
 from cuekit.model.event import AgentEvent, EventKind
 from cuekit.protocols import codex_approvals, codex_settings
 from cuekit.protocols.base import Links, NotSignedIn, Sent, SessionSetup
+from cuekit.protocols.codex_clocks import Changes, StallClock
 from cuekit.protocols.codex_processes import Commands
-from cuekit.protocols.codex_wire import LOGIN_HINT, Json
+from cuekit.protocols.codex_wire import LOGIN_HINT, Json, without_colours
 from cuekit.protocols.decode_codex import Decoder
 from cuekit.wire.jsonrpc import METHOD_NOT_FOUND, Peer, RemoteError, RequestFailed
 from cuekit.wire.process import AgentGone, ProcessHost
@@ -25,6 +26,7 @@ TURN_START_SECONDS = 30.0
 INTERRUPT_SECONDS = 10.0
 CLEAN_SECONDS = 3.0
 CLOSE_SECONDS = 0.3  # 0.133.0 and 0.141.0 take 5 s to end on a closed input, none on SIGTERM
+END_SECONDS = 2.0
 MOST_STEERS = 5
 
 
@@ -48,16 +50,17 @@ class CodexAppServer:
         self._reader: asyncio.Task[None] | None = None
         self._side_tasks: set[asyncio.Task[Any]] = set()
         self._sending = asyncio.Lock()
-        self._changed = asyncio.Event()
+        self._changes = Changes()
         self._commands = Commands()
         self._thread_id = ""
         self._turn: str | None = None
         self._last_turn: str | None = None
         self._starting = False  # turn/start is sent, its turn/started has not come
         self._unread: deque[str] = deque()  # steered into the turn, not yet taken by codex
+        self._offered: str | None = None  # in a turn/steer without an answer, not yet taken
         self._held: list[str] = []  # for the next turn
         self._failing: Json | None = None  # why the running turn is being ended by us
-        self._stall: asyncio.TimerHandle | None = None
+        self._stall = StallClock(codex_settings.stall_seconds(setup), self._stalled)
         self._closing = False
 
     @property
@@ -103,13 +106,13 @@ class CodexAppServer:
         what is waited for is the turn's end, never the answer.
         """
         if self._starting:
-            await self._until(lambda: not self._starting, TURN_START_SECONDS)
+            await self._changes.until(lambda: not self._starting, TURN_START_SECONDS)
         turn = self._turn
         if turn is None:
             return False
         self._commands.look(self._host.pid)
         self._aside(self._request_interrupt(turn))
-        if not await self._until(lambda: self._turn != turn, INTERRUPT_SECONDS):
+        if not await self._changes.until(lambda: self._turn != turn, INTERRUPT_SECONDS):
             self._finish({"outcome": "interrupted", "message": "codex did not confirm it"})
         await self._end_commands()
         return True
@@ -117,7 +120,7 @@ class CodexAppServer:
     async def close(self) -> None:
         """End the session and every process of it; a request that is open ends unanswered."""
         self._closing = True
-        self._stop_stall_clock()
+        self._stall.stop()
         with contextlib.suppress(AgentGone):
             self._commands.look_at_all(self._host.pid)
         await self._host.shut_down(close_seconds=CLOSE_SECONDS)
@@ -138,6 +141,9 @@ class CodexAppServer:
     async def _read(self) -> None:
         try:
             await self._peer.run()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(END_SECONDS):
+                    await self._host.wait()
         finally:
             self._server_ended()
 
@@ -155,9 +161,8 @@ class CodexAppServer:
         try:
             self._thread_id = str(result["thread"]["id"])
         except (KeyError, TypeError):
-            raise CuekitError(
-                f"codex answered {method} without a thread", code="agent_error"
-            ) from (None)
+            words = f"codex answered {method} without a thread"
+            raise CuekitError(words, code="agent_error") from None
         for event in self._decoder.decode({"id": 0, "result": result}):
             self._links.emit(event)
 
@@ -171,17 +176,19 @@ class CodexAppServer:
         except CuekitError:
             if self._starting:
                 self._starting, self._held = False, parts[:-1]
-                self._changed.set()
+                self._changes.tell()
             raise
 
     async def _steer(self, text: str) -> Sent | None:
         """Into the running turn; None when that has just ended, or another one runs."""
-        if self._starting and not await self._until(lambda: not self._starting, TURN_START_SECONDS):
+        if self._starting and not await self._changes.until(
+            lambda: not self._starting, TURN_START_SECONDS
+        ):
             raise CuekitError("codex does not begin its turn", code="agent_error")
         turn = self._turn
         if turn is None:
             return None
-        self._unread.append(text)
+        self._offered = text
         params = {
             "threadId": self._thread_id,
             "expectedTurnId": turn,
@@ -189,17 +196,24 @@ class CodexAppServer:
         }
         try:
             await self._peer.request("turn/steer", params)
+            return self._steered(text, turn)
         except RemoteError as error:
-            self._forget_unread(text)
             if "active turn" in str(error):
                 # Its end is on the way: the line with it may not have been read yet.
-                await self._until(lambda: self._turn != turn, 1.0)
+                await self._changes.until(lambda: self._turn != turn, 1.0)
                 return None
             self._held.append(text)  # a turn that takes no steering (a review, compaction)
             return Sent.HELD
-        except AgentGone:
-            self._forget_unread(text)
-            raise
+        finally:
+            self._offered = None
+
+    def _steered(self, text: str, turn: str) -> Sent | None:
+        """After codex said yes: by now it may have read the text, or ended without doing so."""
+        if self._offered is None:
+            return Sent.JOINED
+        if self._turn != turn:
+            return None
+        self._unread.append(text)
         return Sent.JOINED
 
     async def _request_interrupt(self, turn: str) -> None:
@@ -212,7 +226,9 @@ class CodexAppServer:
             async with asyncio.timeout(CLEAN_SECONDS):
                 params = {"threadId": self._thread_id}
                 await self._peer.request("thread/backgroundTerminals/clean", params)
-        if not await self._until(lambda: not self._commands.left(), CLEAN_SECONDS, poll=0.05):
+        if not await self._changes.until(
+            lambda: not self._commands.left(), CLEAN_SECONDS, poll=0.05
+        ):
             self._commands.kill()
 
     def _notified(self, method: str, params: Json) -> None:
@@ -235,11 +251,11 @@ class CodexAppServer:
             self._begin(values["agent_turn_id"])
             return
         if kind is EventKind.PROMPT_ACCEPTED:
-            self._forget_unread(values["text"])
+            self._taken(values["text"])
         elif kind is EventKind.ERROR and values["recoverable"]:
-            self._start_stall_clock(values["message"])
+            self._stall.retrying(values["message"])
         if kind not in (EventKind.ERROR, EventKind.STATUS, EventKind.RAW):
-            self._stop_stall_clock()
+            self._stall.stop()
         self._links.emit(event)
 
     def _begin(self, turn: str | None) -> None:
@@ -247,18 +263,18 @@ class CodexAppServer:
         self._turn, self._last_turn = turn, turn
         self._starting, self._failing = False, None
         self._links.emit(AgentEvent(EventKind.TURN_STARTED, values))
-        self._changed.set()
+        self._changes.tell()
 
     def _finish(self, values: Json) -> None:
         """The end of the running turn, told once; then what was held goes out."""
-        self._stop_stall_clock()
+        self._stall.stop()
         if self._failing is not None:
             values = {**values, "outcome": "failed", **self._failing}
         completed = values["outcome"] == "completed"
         unread, self._unread = list(self._unread), deque()
         self._turn, self._starting, self._failing = None, False, None
         self._links.emit(AgentEvent(EventKind.TURN_COMPLETED, values))
-        self._changed.set()
+        self._changes.tell()
         if completed:
             self._held += unread
         else:
@@ -314,7 +330,7 @@ class CodexAppServer:
             self._held.append(reason)
             return
         try:
-            async with asyncio.timeout(CLEAN_SECONDS):
+            async with asyncio.timeout(CLEAN_SECONDS), self._sending:
                 if await self._steer(reason) is None:
                     self._held.append(reason)
         except (AgentGone, CuekitError, TimeoutError):
@@ -331,33 +347,21 @@ class CodexAppServer:
         if self._closing:
             self._finish({"outcome": "interrupted"})
             return
-        words = self._host.error_text().splitlines()
-        said = f": {words[-1][:500]}" if words else ""
-        message = f"codex app-server ended in the middle of the turn{said}"
+        how = _ended_how(self._host.returncode, self._host.error_text())
+        message = f"codex app-server ended in the middle of the turn{how}"
         self._finish({"outcome": "failed", "message": message, "code": "agent_gone"})
 
-    def _start_stall_clock(self, words: str) -> None:
+    def _stalled(self, words: str) -> None:
         """0.171.0 without a network tries again for ever; somebody has to end that."""
-        if self._stall is None:
-            seconds = codex_settings.stall_seconds(self._setup)
-            loop = asyncio.get_running_loop()
-            self._stall = loop.call_later(seconds, self._stalled, seconds)
-        self._stall_words = words
-
-    def _stop_stall_clock(self) -> None:
-        if self._stall is not None:
-            self._stall.cancel()
-            self._stall = None
-
-    def _stalled(self, seconds: float) -> None:
-        message = f"codex kept trying for {seconds:g} s without getting on: {self._stall_words}"
-        values = {"message": message, "code": "stalled"}
-        self._stall, self._failing = None, values
+        values = {"message": f"codex {words}", "code": "stalled"}
+        self._failing = values
         self._links.emit(AgentEvent(EventKind.ERROR, {**values, "recoverable": False}))
         self._aside(self.interrupt())
 
-    def _forget_unread(self, text: str) -> None:
-        with contextlib.suppress(ValueError):
+    def _taken(self, text: str) -> None:
+        if text == self._offered:
+            self._offered = None
+        elif text in self._unread:
             self._unread.remove(text)
 
     def _aside(self, work: Any) -> None:
@@ -365,16 +369,12 @@ class CodexAppServer:
         self._side_tasks.add(task)
         task.add_done_callback(self._side_tasks.discard)
 
-    async def _until(self, done: Any, seconds: float, *, poll: float | None = None) -> bool:
-        """Wait for a condition that notifications (or, with `poll`, time) may make true."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + seconds
-        while not done():
-            left = deadline - loop.time()
-            if left <= 0:
-                return False
-            self._changed.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(left, poll or left)):
-                    await self._changed.wait()
-        return True
+
+def _ended_how(status: int | None, errors: str) -> str:
+    if status is None or status == 0:
+        return ""
+    if status < 0:
+        return f" (signal {-status})"
+    words = errors.splitlines()
+    said = f": {without_colours(words[-1])[:500]}" if words else ""
+    return f" (exit status {status}{said})"

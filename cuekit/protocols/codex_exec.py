@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cuekit.model.event import AgentEvent, EventKind
 from cuekit.protocols.base import Links, SessionSetup
-from cuekit.protocols.codex_wire import Json
+from cuekit.protocols.codex_wire import Json, without_colours
 from cuekit.protocols.decode_codex_exec import Decoder
 from cuekit.wire.process import AgentGone, ProcessHost
 
@@ -88,7 +88,7 @@ async def run(setup: SessionSetup, prompt: str | None, links: Links) -> ExecOutc
         if links.tap is not None:
             links.tap(direction, line)
         if direction == "!":
-            watch.error_line(line.decode("utf-8", "replace"))
+            watch.error_line(without_colours(line.decode("utf-8", "replace")))
 
     host = ProcessHost(setup.argv, cwd=setup.cwd, environment=setup.environment, tap=tap)
     await host.start()

@@ -4,6 +4,7 @@ codex 0.133.0, 0.141.0 and 0.171.0, run.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -14,6 +15,7 @@ Json = dict[str, Any]
 NOT_SIGNED_IN = "not_signed_in"
 LOGIN_HINT = "codex is not signed in; run: codex login"
 _NO_CREDENTIALS = ("401 Unauthorized", "Missing environment variable", "Not logged in")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 CHANGE_KINDS = frozenset({"add", "update", "delete"})
 
 
@@ -31,6 +33,11 @@ def read_message(line: bytes) -> Json | None:
     except (ValueError, RecursionError):
         return None
     return message if message.__class__ is dict else None
+
+
+def without_colours(line: str) -> str:
+    """A line of codex's standard error, without the escapes that colour it."""
+    return _COLOUR.sub("", line)
 
 
 def raw(native: Any) -> AgentEvent:
@@ -118,10 +125,21 @@ def error_code(message: str, info: Any = None) -> str | None:
     return None
 
 
+def plain_words(message: str) -> str:
+    """The words in an error: of a refused request (400) codex gives the whole JSON body."""
+    if not message.startswith("{"):
+        return message
+    body = read_message(message.encode("utf-8", "replace"))
+    error = body.get("error") if body else None
+    words = error.get("message") if isinstance(error, dict) else None
+    return words if isinstance(words, str) and words else message
+
+
 def failure(message: str, info: Any = None) -> Json:
     """Message and code of a failed turn; with what to do where nobody is signed in."""
-    code = error_code(message, info)
-    words = f"{LOGIN_HINT} (codex says: {message})" if code == NOT_SIGNED_IN else message
+    code, words = error_code(message, info), plain_words(message)
+    if code == NOT_SIGNED_IN:
+        words = f"{LOGIN_HINT} (codex says: {words})"
     return present(message=words, code=code)
 
 

@@ -13,12 +13,13 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from tests.support.agent_versions import ROOT
 from tests.support.isolate import why_not_isolated
 from tests.support.recorder import drift
-from tests.support.recorder.files import FIXTURES, recorded
+from tests.support.recorder.files import FIXTURES, decode, events_text, read_lines, recorded
 from tests.support.recorder.plug import Place, Plug, Scenario, plugs
 from tests.support.recorder.stage import Stage
 
@@ -80,6 +81,15 @@ def _isolated(arguments: list[str], target: Path) -> int:
         return run.wait()
 
 
+def decode_again(plug: Plug, version: str) -> None:
+    """Make the golden events anew from the kept streams, after a decoder was changed on purpose."""
+    scenarios = {scenario.name: scenario for scenario in plug.scenarios}
+    for native in sorted((FIXTURES / plug.agent / version).glob("*.ndjson")):
+        scenario = scenarios[native.stem]
+        events = decode(read_lines(native), partial(plug.decoder, scenario))
+        native.with_suffix(".events.json").write_text(events_text(events), encoding="utf-8")
+
+
 def main() -> None:
     """Command line entry; exit status 1 when a scenario failed or, with --check, on any drift."""
     known = plugs()
@@ -87,10 +97,15 @@ def main() -> None:
     parser.add_argument("agent", choices=sorted(known))
     parser.add_argument("--version", help="only this one")
     parser.add_argument("--only", default="", help="only scenarios with this in their name")
+    parser.add_argument("--decode", action="store_true", help="only make the golden events anew")
     parser.add_argument("--check", action="store_true", help="compare, and change nothing")
     options = parser.parse_args()
     plug = known[options.agent]
     versions = [options.version] if options.version else list(plug.versions())
+    if options.decode:
+        for version in versions:
+            decode_again(plug, version)
+        return
     if not why_not_isolated() and "CUEKIT_RECORDING" in os.environ:
         sys.exit(min(1, sum(record(plug, version, options.only) for version in versions)))
     os.environ["CUEKIT_RECORDING"] = "1"

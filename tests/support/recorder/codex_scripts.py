@@ -141,7 +141,8 @@ async def interrupt_approval(stage: Stage) -> None:
 async def resume(stage: Stage) -> None:
     session = await stage.open()
     assert await stage.turn(session, "remember the number 42") == "completed"
-    thread = stage.events[0].values["agent_session_id"]
+    opened = [e for e in stage.events if e.kind is EventKind.SESSION_STARTED]
+    thread = opened[0].values["agent_session_id"]
     await session.close()
     again = await stage.open(resume=thread)
     assert await stage.turn(again, "which number?") == "completed"
