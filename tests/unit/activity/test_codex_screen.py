@@ -24,7 +24,8 @@ EXPECTED = {
     "idle-after-turn": EMPTY,
     "interrupted": EMPTY,
     "shortcuts": EMPTY,
-    "update": EMPTY,
+    "update": EMPTY,  # a mere note above the composer
+    "update-dialog": Screen(dialog="update"),
     "composer-draft": Screen(composer=Composer.DRAFT, draft="a draft"),
     "composer-slash-popup": Screen(composer=Composer.DRAFT, draft="/mo"),
     "composer-draft-multiline": Screen(
