@@ -27,7 +27,7 @@ def neutral_lines(lines: Sequence[Line], place: Place) -> list[Line]:
         (str(place.binary.parent), "/opt/agent"),
         (str(place.home.parent), "/home"),
         (place.model.url, "http://127.0.0.1:8080"),
-        (socket.gethostname(), "devbox"),
+        (f'"{socket.gethostname()}"', '"devbox"'),  # quoted: it may be a word of any text
     ]
     pairs = [(old.encode(), new.encode()) for old, new in changes]
     result = []
