@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -37,6 +38,7 @@ class Watch:
         self._title = _Title(os.path.join(plan.run_dir, plans.TITLE))
         self._screen = _ScreenTimer()
         self._held: list[Signal] = []
+        self._began = time.time()
         self.heard_exactly = False
 
     @property
@@ -113,6 +115,8 @@ class Watch:
     def _from_log(self, now: float) -> Iterator[Signal]:
         for line in self._log.lines():
             at = _time_of(line) or now
+            if at < self._began:
+                continue  # of the past of a session that is gone on with
             yield from self._ask(lambda a: a.log_signals(line, at))  # noqa: B023
 
     def _from_title(self, progress: Progress, now: float) -> list[Signal]:
