@@ -7,7 +7,7 @@ from typing import Any
 from cuekit.errors import CuekitError, InvalidState, TimedOut
 from cuekit.launch import events, notify
 from cuekit.model.activity import Activity
-from cuekit.panes.evidence import Taken, last_taken
+from cuekit.panes.evidence import Taken, after, in_order, last_taken
 from cuekit.panes.steer import Receipt
 from cuekit.paths import Home
 from cuekit.store import tasks
@@ -44,7 +44,7 @@ def await_answer(
             task = tasks.get(db, task_id)
             if task is None:
                 raise InvalidState(f"the task {task_id} was deleted meanwhile", code="task_ended")
-            found = list(events.read(task.task_dir, since))
+            found = in_order(events.read(task.task_dir, since))
             ours = _taken_by(found, receipt)
             end = _turn_end(found, ours.seq) if ours else None
             now = time.monotonic()
@@ -53,10 +53,10 @@ def await_answer(
             # when it queues it, and again 0.3 s after that turn's end, when it takes it.
             sure = ours is not None and (ours.begins_turn or task.ended)
             if end is not None and (sure or now - (end_since or now) >= GUESS_S):
-                return _outcome(end, task)
+                return outcome(end, task)
             if task.ended:
                 return task.summary
-            _refuse_waiting(task)
+            refuse_waiting(task)
             # Without hooks no event ends a turn: then an agent that stays idle is at its end.
             idle = task.activity == Activity.IDLE and receipt.state == "submitted"
             idle_since = (idle_since or now) if idle and (ours or not _has_hooks(found)) else None
@@ -79,8 +79,8 @@ def _taken_by(found: list[dict[str, Any]], receipt: Receipt) -> Taken | None:
     return told
 
 
-def _turn_end(found: list[dict[str, Any]], after: int) -> dict[str, Any] | None:
-    return next((e for e in found if e["seq"] > after and e["kind"] == "turn_completed"), None)
+def _turn_end(found: list[dict[str, Any]], taken_in: int) -> dict[str, Any] | None:
+    return next((e for e in after(found, taken_in) if e["kind"] == "turn_completed"), None)
 
 
 def _has_hooks(found: list[dict[str, Any]]) -> bool:
@@ -91,7 +91,8 @@ def _worked(found: list[dict[str, Any]]) -> bool:
     return any(e["kind"] == "status" and e.get("activity") == Activity.WORKING for e in found)
 
 
-def _outcome(end: dict[str, Any], task: tasks.Task) -> str | None:
+def outcome(end: dict[str, Any], task: tasks.Task) -> str | None:
+    """The agent's words at the end of a turn. Raises CuekitError for one that ended badly."""
     outcome = end.get("outcome")
     words = end.get("message")
     if outcome == "completed":
@@ -104,7 +105,8 @@ def _outcome(end: dict[str, Any], task: tasks.Task) -> str | None:
     )
 
 
-def _refuse_waiting(task: tasks.Task) -> None:
+def refuse_waiting(task: tasks.Task) -> None:
+    """Raise InvalidState (`approval_required`) while the agent waits for somebody."""
     if task.activity in (Activity.WAITING_APPROVAL, Activity.WAITING_INPUT):
         raise InvalidState(
             f"the agent of {task.task_id} asks for something: {task.activity_detail or 'a dialog'}",

@@ -86,6 +86,10 @@ def steer(
     with lookup.settled_store(environ) as (found_home, db):
         found = lookup.resolve_one(db, task_ref)
         place = _Place(found_home, db, environ, found.task_id)
+        if found.mode == Mode.SUPERVISED:
+            if name is not None or no_submit:
+                raise _no_keys(found)
+            return _steer_sidecar(place, text, wait, when_idle, interrupt, deadline)
         _refuse_unsteerable(place.task())
         if when_idle:
             _await_idle(place, deadline)
@@ -115,6 +119,43 @@ def steer(
 
             done["answer"] = await_answer(db, place.home, place.task_id, receipt, since, deadline)
         return done
+
+
+def _steer_sidecar(
+    place: _Place,
+    text: str,
+    wait: bool,
+    when_idle: bool,
+    interrupt: bool,
+    deadline: float | None,
+) -> dict[str, Any]:
+    from cuekit.service import steer_sidecar
+
+    receipt = steer_sidecar.steer(
+        place.home,
+        place.db,
+        place.environ,
+        place.task(),
+        text,
+        interrupt=interrupt,
+        when_idle=when_idle,
+        deadline=deadline,
+    )
+    answer = None
+    if wait:
+        answer = steer_sidecar.await_answer(
+            place.home, place.db, place.environ, place.task_id, receipt, deadline
+        )
+    shown = {name: receipt.get(name) for name in ("state", "turn", "evidence")}
+    return {"task_id": place.task_id, "receipt": shown, "warnings": [], "answer": answer}
+
+
+def _no_keys(task: Task) -> InvalidState:
+    return InvalidState(
+        f"the task {task.task_id} is supervised: it takes whole messages, no keys",
+        code="steering_unsupported",
+        hint=f"cuekit task steer {task.task_id} --interrupt MESSAGE",
+    )
 
 
 def type_prompt(environ: Mapping[str, str], task_id: str, prompt: str) -> Receipt:

@@ -3,7 +3,13 @@
 import sys
 from typing import TYPE_CHECKING
 
-from cuekit.agents.base import PROTOCOLS, STREAM_PROTOCOLS, Launch, LaunchContext
+from cuekit.agents.base import (
+    PROTOCOLS,
+    STREAM_PROTOCOLS,
+    Launch,
+    LaunchContext,
+    with_arguments,
+)
 from cuekit.errors import InvalidInput
 from cuekit.launch.sidecar_plan import FILE_NAME, SidecarPlan
 from cuekit.model.task import Mode, TaskSpec, run_mode
@@ -67,7 +73,7 @@ def launch(resolved: "Resolved", context: LaunchContext, protocol: str) -> Launc
     plan = SidecarPlan(
         agent_kind=spec.agent_kind,
         protocol=protocol,
-        argv=[resolved.binary.path, *resolved.binary.arguments],
+        argv=_agent_argv(resolved, context, run_mode(spec)),
         version=resolved.probe.version,
         model=spec.model,
         options=dict(spec.adapter_options),
@@ -83,3 +89,12 @@ def launch(resolved: "Resolved", context: LaunchContext, protocol: str) -> Launc
         argv=(sys.executable, "-m", "cuekit.sidecar", context.task_id),
         files={FILE_NAME: plan.text()},
     )
+
+
+def _agent_argv(resolved: "Resolved", context: LaunchContext, mode: Mode) -> list[str]:
+    """The agent's command in its machine mode; its session may add words of its own."""
+    agent, binary = resolved.agent, resolved.binary
+    name = "stream_arguments" if mode is Mode.BATCH else "supervised_arguments"
+    build = getattr(agent, name, None)
+    argv = build(resolved.spec, context) if build else (binary.path,)
+    return list(with_arguments(argv, binary.path, binary.arguments))

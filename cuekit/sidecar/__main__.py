@@ -54,6 +54,10 @@ def main() -> int:
         return error.exit_status
     except KeyboardInterrupt:
         return 130
+    except Exception as error:
+        logging.getLogger(__name__).exception("the sidecar broke")
+        sys.stderr.write(f"cuekit: internal error: {type(error).__name__}: {error}\n")
+        return 1
 
 
 if __name__ == "__main__":

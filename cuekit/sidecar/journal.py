@@ -43,6 +43,7 @@ class Journal:
         self._last_text: str | None = None
         self._asked: set[str] = set()
         self.progress = Progress()
+        self.turn_ends = 0  # turns that are over
 
     def emit(self, event: AgentEvent) -> None:
         """Take an event: to the file, to the store, to the pane."""
@@ -61,13 +62,24 @@ class Journal:
         self._append(AgentEvent(EventKind.PROMPT_ACCEPTED, values))
         notify.wake(self._run_dir)
 
+    def turn_failed(self, words: str) -> None:
+        """A turn could not even begin; the words are the task's error."""
+        signal = Signal(SignalKind.TURN_FAILED, Source.PROTOCOL, time.time(), text=words)
+        self.progress = reduce(self.progress, signal)
+        self._store()
+
     def close(self) -> None:
         """Close the file."""
         self._log.close()
 
     def _numbered(self, event: AgentEvent) -> AgentEvent:
-        if event.kind in (EventKind.TURN_STARTED, EventKind.TURN_COMPLETED):
+        if event.kind is EventKind.TURN_STARTED:
             return AgentEvent(event.kind, {"turn": self.progress.turn, **event.values})
+        if event.kind is EventKind.TURN_COMPLETED:
+            values = {"turn": self.progress.turn, **event.values}
+            if values.get("outcome") == "completed" and not values.get("message"):
+                values["message"] = self._last_text
+            return AgentEvent(event.kind, values)
         return event
 
     def _reduce(self, event: AgentEvent) -> None:
@@ -97,6 +109,7 @@ class Journal:
                 if waits and not self._asked:
                     return Signal(SignalKind.WORKING, Source.PROTOCOL, now)
             case EventKind.TURN_COMPLETED:
+                self.turn_ends += 1
                 kind = TURN_ENDS.get(str(values.get("outcome")), SignalKind.TURN_FAILED)
                 text = values.get("message")
                 if kind is SignalKind.TURN_COMPLETED:

@@ -1,5 +1,7 @@
 """The pane of a supervised task, as the rest of the sidecar sees it."""
 
+import asyncio
+import sys
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -40,20 +42,19 @@ class Pane(Protocol):
         """Take keys until cancelled, or until there is no terminal any more."""
 
 
-class SilentPane:
-    """A pane for runs without a terminal: shows nothing and takes no keys."""
+class PlainPane:
+    """A pane for runs without a terminal: says what is cuekit's own, and takes no keys."""
 
     def show(self, event: AgentEvent) -> None:
-        """Nothing."""
+        """Nothing: the events are in the task's file."""
 
     def note(self, text: str) -> None:
-        """Nothing."""
+        """One line on standard error."""
+        sys.stderr.write(f"{text}\n")
 
     def set_pending(self, approvals: Sequence[Approval]) -> None:
         """Nothing."""
 
     async def run(self, actions: Actions) -> None:
         """Wait for the end."""
-        import asyncio
-
         await asyncio.Event().wait()

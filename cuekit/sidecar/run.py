@@ -154,6 +154,8 @@ class Run:
     def _failed(self, error: CuekitError) -> None:
         values = {"message": str(error), "code": error.code, "recoverable": False}
         self._journal.emit(AgentEvent(EventKind.ERROR, values))
+        if not self._session.busy:
+            self._journal.turn_failed(str(error))
         self._pane.note(f"{error}" + (f"  ({error.hint})" if error.hint else ""))
 
     def _exit_status(self) -> int:
@@ -204,9 +206,16 @@ class Run:
         if body.get("interrupt") and self._session.busy:
             await self._session.interrupt()
             await self._until_idle()
+        ends = self._journal.turn_ends
         sent = await self._send(str(body["text"]))
         state, evidence = RECEIPTS[sent]
-        return {"state": state, "evidence": evidence, "turn": self._journal.progress.turn}
+        waits = sent in (Sent.QUEUED, Sent.HELD)
+        return {
+            "state": state,
+            "evidence": evidence,
+            "turn": self._journal.progress.turn,
+            "answered_by_end": ends + (2 if waits else 1),
+        }
 
     async def _until_idle(self) -> None:
         async with asyncio.timeout(30):

@@ -1,0 +1,67 @@
+"""Supervised tasks with the real agents: the conversation, the approvals, the end."""
+
+from typing import Any
+
+from cuekit.launch import events as event_log
+from tests.real.test_main_job import show, status, submit, wait
+from tests.support.model_server import Say, Shell
+from tests.support.real_agents import RealAgent
+from tests.support.wait import wait_until
+
+
+def supervised(agent: RealAgent, *words: str) -> dict[str, Any]:
+    return submit(agent, "--trust", "--mode", "supervised", *words)
+
+
+def kinds(agent: RealAgent, task: dict[str, Any]) -> list[str]:
+    return [event["kind"] for event in event_log.read(task["task_dir"])]
+
+
+def asking(agent: RealAgent, command: str) -> Any:
+    """A call of the shell that the agent asks leave for."""
+    if agent.kind == "codex":
+        extra = {"sandbox_permissions": "require_escalated", "justification": "May I?"}
+        return Shell(command, extra=extra)
+    return Shell(command)
+
+
+def pending(agent: RealAgent, task: dict[str, Any]) -> dict[str, Any]:
+    def look() -> list[dict[str, Any]]:
+        found = agent.cuekit("approval", "list", "--task", task["task_id"])["approvals"]
+        return [one for one in found if one["state"] == "pending"]
+
+    wait_until(look, 30, lambda: show(agent, task))
+    return look()[0]
+
+
+def test_a_prompt_is_answered_and_a_second_turn_follows(any_agent: RealAgent) -> None:
+    any_agent.model.when("first", Say("one", chunks=1))
+    any_agent.model.when("second", Say("two", chunks=1))
+    task = supervised(any_agent, "the first question")
+    view = wait(any_agent, task, "--until", "idle")
+    assert (view["turn"], view["last_turn"], view["summary"], view["activity_source"]) == (
+        1,
+        "completed",
+        "one",
+        "protocol",
+    ), show(any_agent, task)
+    done = any_agent.cuekit("task", "steer", task["task_id"], "the second question", "--wait")
+    assert done["receipt"]["state"] == "submitted"
+    view = status(any_agent, task)
+    assert (view["turn"], view["summary"]) == (2, "two")
+    assert any_agent.model.user_messages == ["the first question", "the second question"]
+    assert any_agent.cuekit("task", "finish", task["task_id"])["status"] == "completed"
+
+
+def test_an_approval_is_allowed_from_another_shell(any_agent: RealAgent) -> None:
+    any_agent.model.when("make it", asking(any_agent, "touch made.txt"))
+    any_agent.model.default("It is made.")
+    task = supervised(any_agent, "make it")
+    asked = pending(any_agent, task)
+    assert status(any_agent, task)["activity"] == "waiting_approval"
+    assert not (any_agent.project / "made.txt").exists()
+    any_agent.cuekit("approval", "allow", asked["approval_id"])
+    view = wait(any_agent, task, "--until", "idle")
+    assert view["summary"] == "It is made.", show(any_agent, task)
+    assert (any_agent.project / "made.txt").exists()
+    any_agent.cuekit("task", "cancel", task["task_id"])
