@@ -121,6 +121,8 @@ OPTIONS_OF_ALL: Mapping[str, Sequence[Any]] = {
     "dangerously_skip_permissions": (True, False),
     "cleanup_on_terminal_report": (True, False),
 }
+SECONDS: Sequence[Any] = ("a number of seconds",)
+"""As the values of an option: any number above nothing."""
 SAFETY_OPTIONS = (
     "mode",
     "sandbox",
@@ -348,6 +350,10 @@ def _near(word: str, words: Sequence[str], count: int, likeness: float) -> list[
 
 
 def _value_problems(name: str, value: Any, allowed: Sequence[Any] | None) -> list[OptionProblem]:
+    if allowed is SECONDS:
+        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+            return []
+        return [OptionProblem(name, f"{name} takes a number of seconds, not {_shown(value)}")]
     if allowed is None:
         if isinstance(value, str) and value:
             return []

@@ -1,8 +1,10 @@
 """Anthropic's Claude Code: measured with 2.1.167, 2.1.197 and 2.1.332."""
 
-from typing import Literal
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
-from cuekit.agents import base
+from cuekit.agents import base, inbox
 from cuekit.agents.prompt import render
 from cuekit.agents.quoting import UserText, shell_form
 from cuekit.model.capability import Capabilities
@@ -30,6 +32,11 @@ LAST_WITH_LITERAL_SPACE = (2, 1, 197)
 TRUSTED_FOLDER = {"CLAUDE_CODE_SANDBOXED": "1"}
 """Trust in the folder for one launch: no dialog, and nothing is recorded (all three versions)."""
 SETTINGS_FILE = "settings.json"
+STREAM_WORDS = ("--output-format", "stream-json", "--verbose")
+PERMISSION_TOOL = "mcp__cuekit__approve"
+CHANNELS = ("stdio", "mcp")
+VERBOSITIES = ("full", "whole")
+"""Supervised: text as it is written, or each message once it is whole."""
 
 
 def capabilities(mode: Mode) -> Capabilities:
@@ -69,7 +76,12 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     if context.hook_program:
         from cuekit.agents.claude_settings import settings
 
-        files[SETTINGS_FILE] = settings(context.hook_program, bypass=skips_permissions(spec))
+        files[SETTINGS_FILE] = settings(
+            context.hook_program,
+            bypass=skips_permissions(spec),
+            **inbox.limits(spec),
+        )
+        files |= inbox.files(spec)
     environment = TRUSTED_FOLDER if context.folder_trusted else {}
     warnings = _warnings(spec)
     first, changed = base.literal(prompt, SPECIAL, context)
@@ -83,9 +95,58 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     return base.Launch(argv, stdin, environment, files, (*warnings, *changed))
 
 
+def supervised_arguments(
+    argv: Sequence[str],
+    *,
+    mcp_config: str | None = None,
+    partial_messages: bool = True,
+    skip_permissions: bool = False,
+    model: str | None = None,
+    append_system_prompt: str | None = None,
+    add_dirs: Sequence[str] = (),
+    output_schema: Mapping[str, Any] | None = None,
+    resume: str | None = None,
+    fork: bool = False,
+) -> tuple[str, ...]:
+    """`claude -p` with a conversation on its standard streams (2.1.167, 2.1.197, 2.1.332).
+
+    `argv` is the executable with whatever the user has put behind it; `mcp_config` the file that
+    names cuekit's approval server, None for approvals on the same streams.
+    `--permission-prompt-tool` is in no help text, and only `default` names the asking mode in
+    every version.
+    """
+    tool = "stdio" if mcp_config is None else PERMISSION_TOOL
+    mode = "bypassPermissions" if skip_permissions else "default"
+    words = [*argv, "-p", "--input-format", "stream-json", *STREAM_WORDS, "--replay-user-messages"]
+    words += ["--permission-prompt-tool", tool, "--permission-mode", mode, "--strict-mcp-config"]
+    if mcp_config is not None:
+        words += ["--mcp-config", UserText(mcp_config)]
+    if partial_messages:
+        words.append("--include-partial-messages")
+    if model is not None:
+        words += ["--model", UserText(model)]
+    if append_system_prompt is not None:
+        words += ["--append-system-prompt", UserText(append_system_prompt)]
+    for folder in add_dirs:
+        words += ["--add-dir", UserText(folder)]
+    if output_schema is not None:
+        words += ["--json-schema", UserText(json.dumps(output_schema))]
+    if resume is not None:
+        words += ["--resume", UserText(resume), *(("--fork-session",) if fork else ())]
+    return tuple(words)
+
+
 def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProblem]:
     """Strict checks."""
-    return base.check_options(spec, {})
+    values = {"approval_channel": CHANNELS, "verbosity": VERBOSITIES}
+    return [
+        *base.check_options(spec, {**values, **inbox.OPTIONS}),
+        *inbox.problems(
+            spec,
+            never_asks=skips_permissions(spec),
+            hint='add "dangerously_skip_permissions": false',
+        ),
+    ]
 
 
 def first_prompt_problem(prompt: str, mode: Mode, version: str | None) -> str | None:

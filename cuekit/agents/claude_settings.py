@@ -23,20 +23,23 @@ LIMIT_S = 10
 """Seconds after which Claude gives up on a hook; the program needs some 10 ms."""
 
 
-def settings(hook_program: str, *, bypass: bool) -> str:
+def settings(hook_program: str, *, bypass: bool, approval_limit_s: int = LIMIT_S) -> str:
     """The text of a file for `claude --settings FILE`.
 
     Each hook runs `hook_program EVENT`, an absolute path, by way of /bin/sh. The user's own
     hooks and settings stay in force beside it (measured). `bypass` accepts the warning that
     --dangerously-skip-permissions shows, which would otherwise wait for a person; given by this
-    file that is not stored in the user's settings.
+    file that is not stored in the user's settings. `approval_limit_s`: seconds that Claude waits
+    for the hook that may decide an approval.
     """
     program = single_quoted(hook_program)
-    content: dict[str, object] = {"hooks": {event: _hook(f"{program} {event}") for event in EVENTS}}
+    limits = {"PermissionRequest": approval_limit_s}
+    hooks = {event: _hook(f"{program} {event}", limits.get(event, LIMIT_S)) for event in EVENTS}
+    content: dict[str, object] = {"hooks": hooks}
     if bypass:
         content["skipDangerousModePermissionPrompt"] = True
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
-def _hook(command: str) -> list[dict[str, object]]:
-    return [{"hooks": [{"type": "command", "command": command, "timeout": LIMIT_S}]}]
+def _hook(command: str, limit_s: int) -> list[dict[str, object]]:
+    return [{"hooks": [{"type": "command", "command": command, "timeout": limit_s}]}]

@@ -2,7 +2,7 @@
 
 import re
 
-from cuekit.agents import base
+from cuekit.agents import base, inbox
 from cuekit.agents.prompt import render
 from cuekit.agents.quoting import UserText, shell_form
 from cuekit.model.capability import Capabilities
@@ -77,9 +77,9 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     if not base.is_batch(spec):
         first, changed = base.literal(prompt, SPECIAL_IN_TUI, context)
         if base.too_long(first):
-            return base.Launch(words, prompt_delivery="paste")
+            return base.Launch(words, files=inbox.files(spec), prompt_delivery="paste")
         argv = (*words, *base.prompt_words(first, SUBCOMMANDS, context))
-        return base.Launch(argv, warnings=changed)
+        return base.Launch(argv, files=inbox.files(spec), warnings=changed)
     last_message = _last_message_file(context)
     if base.too_long(prompt) or prompt == "-":
         return base.Launch(
@@ -124,7 +124,14 @@ def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProb
         "features": None,
         "stall_timeout_s": None,
     }
-    return base.check_options(spec, values)
+    return [
+        *base.check_options(spec, {**values, **inbox.OPTIONS}),
+        *inbox.problems(
+            spec,
+            never_asks=_never_asks(spec),
+            hint='add "dangerously_skip_permissions": false, or "ask_for_approval": "on-request"',
+        ),
+    ]
 
 
 def first_prompt_problem(prompt: str, mode: Mode, version: str | None) -> str | None:
@@ -169,6 +176,14 @@ def _words_before_prompt(
     )
 
 
+def _never_asks(spec: TaskSpec) -> bool:
+    """Whether the TUI is started so that it asks for nothing."""
+    policy = base.chosen(spec, "ask_for_approval", POLICIES)
+    if policy or base.chosen(spec, "sandbox", SANDBOXES):
+        return (policy or "never") == "never"
+    return skips_permissions(spec)
+
+
 def _permission_words(spec: TaskSpec, context: base.LaunchContext | None) -> tuple[str, ...]:
     """One of three exclusive groups: sandbox, approval policy, bypass.
 
@@ -205,7 +220,7 @@ def _context_words(spec: TaskSpec, context: base.LaunchContext) -> tuple[str, ..
     if context.hook_program:
         from cuekit.agents.codex_hooks import hook_arguments  # brings hashlib
 
-        hooks = hook_arguments(context.hook_program)
+        hooks = hook_arguments(context.hook_program, **inbox.limits(spec))
         words += [word if word == "-c" else UserText(word) for word in hooks]
     return tuple(words)
 

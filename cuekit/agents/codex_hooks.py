@@ -35,32 +35,37 @@ def hook_command(hook_program: str, event: str) -> str:
     return "'" + hook_program.replace("'", "'\\''") + "' " + event
 
 
-def trusted_hash(event: str, command: str) -> str:
+def trusted_hash(event: str, command: str, approval_limit_s: int = TIMEOUT_S) -> str:
     """The hash by which codex knows that the hook is the one that was trusted."""
+    timeout = _timeout(event, approval_limit_s)
     normal = {
         "event_name": EVENTS[event],
-        "hooks": [
-            {"async": False, "command": command, "timeout": _timeout(event), "type": "command"}
-        ],
+        "hooks": [{"async": False, "command": command, "timeout": timeout, "type": "command"}],
     }
     text = json.dumps(normal, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def hook_arguments(hook_program: str) -> tuple[str, ...]:
-    """The `-c` options that run `HOOK_PROGRAM EVENT` on each event, with their trust."""
+def hook_arguments(hook_program: str, approval_limit_s: int = TIMEOUT_S) -> tuple[str, ...]:
+    """The `-c` options that run `HOOK_PROGRAM EVENT` on each event, with their trust.
+
+    `approval_limit_s`: seconds that codex waits for the hook that may decide an approval.
+    """
     arguments: list[str] = []
     states: list[str] = []
     for event, name in EVENTS.items():
         command = hook_command(hook_program, event)
-        hook = f'{{type="command",command={toml_string(command)},timeout={_timeout(event)}}}'
+        limit_s = _timeout(event, approval_limit_s)
+        hook = f'{{type="command",command={toml_string(command)},timeout={limit_s}}}'
         arguments += ["-c", f"hooks.{event}=[{{hooks=[{hook}]}}]"]
         key = toml_string(f"{_SOURCE}:{name}:0:0")
-        states.append(f'{key}={{trusted_hash="{trusted_hash(event, command)}"}}')
+        states.append(f'{key}={{trusted_hash="{trusted_hash(event, command, approval_limit_s)}"}}')
     return (*arguments, "-c", "hooks.state={" + ",".join(states) + "}")
 
 
-def _timeout(event: str) -> int:
+def _timeout(event: str, approval_limit_s: int) -> int:
+    if event == "PermissionRequest":
+        return approval_limit_s
     return SHORT_TIMEOUT_S if event in ("Interrupt", "SessionEnd") else TIMEOUT_S
 
 

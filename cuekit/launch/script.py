@@ -3,13 +3,27 @@
 POSIX sh, so that the user's own shell and tmux's default-shell do not matter.
 """
 
-HOOK = """\
+_HOOK = """\
 #!/bin/sh
 # The agent runs this on each of its hooks, with one JSON object on standard input: drop it into
 # the spool, whole. It says nothing and never fails, so that the agent is not held up.
 umask 077
-spool=${0%/*}/spool
-cat >"$spool/.$$.$1" 2>/dev/null && mv "$spool/.$$.$1" "$spool/$$.$1.json" 2>/dev/null
+run=${0%/*}
+spool=$run/spool
+if [ -f "$run/inbox.json" ]; then
+  case $1 in
+  PermissionRequest) APPROVAL_HOOK;;
+  esac
+fi
+cat >"$spool/.$$.$1" 2>/dev/null || exit 0
+case $1 in
+PostToolUse|PostToolUseFailure)
+  # An approval that still waits for this call was given at the pane.
+  for asked in "$run"/answered/*/; do
+    [ -d "$asked" ] && ln "$spool/.$$.$1" "$asked$$.json" 2>/dev/null
+  done ;;
+esac
+mv "$spool/.$$.$1" "$spool/$$.$1.json" 2>/dev/null
 exit 0
 """
 
@@ -17,6 +31,12 @@ exit 0
 def quoted(text: str) -> str:
     """Text as one word of sh."""
     return "'" + text.replace("'", "'\\''") + "'"
+
+
+def hook_script(python: str, approval_hook: str) -> str:
+    """What the agent runs on each of its hooks; an approval may be decided by a program."""
+    decide = f'exec {quoted(python)} -I -S {quoted(approval_hook)} "$run" "$1"'
+    return _HOOK.replace("APPROVAL_HOOK", decide)
 
 
 def launch_script(python: str, supervisor: str, run_dir: str) -> str:

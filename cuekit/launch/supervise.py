@@ -24,6 +24,7 @@ from cuekit.launch.reports import report
 from cuekit.launch.watch import Watch
 from cuekit.launch.words import last_words
 from cuekit.model.activity import Progress, Signal, reduce
+from cuekit.model.approval import INBOX_FILE
 from cuekit.model.lifecycle import EndCause, Evidence, Status
 from cuekit.paths import Home
 from cuekit.store import db as store
@@ -43,6 +44,7 @@ class Supervisor:
         self.plan = plan
         self.db = db
         self.watch = Watch(plan, None if plan.sidecar else registry.get(plan.agent_kind))
+        self.inbox = os.path.exists(os.path.join(plan.run_dir, INBOX_FILE))
         self.progress = Progress()
         self.pid = 0
         self.status: int | None = None  # wait status of the child
@@ -167,7 +169,8 @@ class Supervisor:
     def _take(self, one: Signal) -> None:
         before, self.progress = self.progress, reduce(self.progress, one)
         for kind, values in report(before, self.progress, one):
-            self._event(kind, values, at=one.at)
+            if kind != "approval_requested" or not self.inbox:  # the hook told it, with its id
+                self._event(kind, values, at=one.at)
 
     def _type_first_prompt(self) -> None:
         self.typist = os.posix_spawn(

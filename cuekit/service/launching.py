@@ -33,6 +33,9 @@ SERVER_TRIES = 8
 PROMPT_FILE = "prompt.md"
 LAUNCH_FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "launch")
 SUPERVISOR = os.path.join(LAUNCH_FOLDER, "supervisor.py")
+APPROVAL_HOOK = os.path.join(
+    os.path.dirname(os.path.dirname(__file__)), "approvals", "approval_hook.py"
+)
 WRITER = os.path.join(LAUNCH_FOLDER, "transcript_writer.py")
 
 
@@ -238,7 +241,7 @@ def _write_files(
         ("launch.sh", script.launch_script(python, SUPERVISOR, run)),
         ("writer.sh", script.writer_script(python, WRITER, run)),
         ("pane-died.sh", died),
-        (plans.HOOK, script.HOOK),
+        (plans.HOOK, script.hook_script(python, APPROVAL_HOOK)),
     ):
         files.replace_file(os.path.join(run, name), os.fsencode(text), 0o700)
     plan.write()
