@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import compileall
+import contextlib
 import os
 import shutil
 import signal
@@ -30,6 +31,9 @@ UNPRIVILEGED_ID = 21042
 
 UNISOLATED = "CUEKIT_TEST_UNISOLATED"
 """Set (to the reason) when no namespace could be made."""
+
+CODEX_MARKS = tuple(Path("/tmp") / name for name in (".git", ".codex", ".agents"))
+"""Empty folders that codex's sandbox leaves where it protects such names (0.133 to 0.171)."""
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -165,6 +169,7 @@ def _isolated(report: int, work: Path, command: list[str], processes: bool) -> i
 
 def run(command: list[str]) -> int:
     """Run `command` isolated; its exit status, or 128 + signal. Removes its HOME afterwards."""
+    litter = [path for path in CODEX_MARKS if not path.exists()]
     work = Path(tempfile.mkdtemp(prefix="ck-run-", dir="/tmp"))
     for name in ("home", "tmp"):
         (work / name).mkdir()
@@ -189,6 +194,9 @@ def run(command: list[str]) -> int:
         return _wait_for(_forked(_become, command, needed_paths(), env))
     finally:
         shutil.rmtree(work, ignore_errors=True)
+        for path in litter:
+            with contextlib.suppress(OSError):
+                path.rmdir()
 
 
 def main() -> None:
