@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,21 +64,32 @@ def taken(events: list[dict[str, Any]], texts: tuple[str, ...]) -> Taken | None:
     return None
 
 
+def in_order(events: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Events by the time that they tell of; one from an agent's log may be written down late."""
+    return sorted(events, key=lambda event: (str(event.get("time", "")), event["seq"]))
+
+
+def after(events: list[dict[str, Any]], seq: int) -> list[dict[str, Any]]:
+    """The events behind the one of that number; all of them where it is not there."""
+    place = next((i for i, event in enumerate(events) if event["seq"] == seq), -1)
+    return events[place + 1 :]
+
+
 def last_taken(events: list[dict[str, Any]], texts: tuple[str, ...]) -> Taken | None:
     """The last time that one of the texts was taken: agents tell of a queued message twice."""
     found = None
     rest = events
     while (next_one := taken(rest, texts)) is not None:
         found = next_one
-        rest = [event for event in rest if event["seq"] > found.seq]
+        rest = after(rest, found.seq)
         if found.begins_turn and found.evidence == "hook":
             break
     return found
 
 
-def _source_of_start(after: list[dict[str, Any]]) -> str | None:
+def _source_of_start(later: list[dict[str, Any]]) -> str | None:
     """What told that a turn began, where that was no accepted prompt."""
-    for event in after[:2]:
+    for event in later[:2]:
         if event.get("kind") == "prompt_accepted":
             return None
         if event.get("kind") == "status":

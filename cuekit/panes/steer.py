@@ -20,7 +20,8 @@ from cuekit.panes.evidence import EventTail, Taken, taken
 SPECIAL = "/!$@#"
 GENERIC_ENTER_S = 0.3  # gemini lost an Enter 60 ms after a paste, and none at 100 ms
 SETTLE_S = 1.5  # how long a composer may be out of sight, since agents redraw
-SHOW_S = 5.0  # how long a paste may take to show
+SHOW_S = 5.0  # how long a paste may take to show, and a second more for each so many characters
+SHOW_CHARACTERS = 40_000
 UNSEEN_S = 1.0  # the same where the screen shows no composer that could be read
 EMPTIED_S = 2.0  # claude 2.1.197 loses a paste that comes before it has emptied its composer
 RETRY_S = 1.0  # how long Enter may take to act
@@ -191,8 +192,8 @@ def _await_shown(target: Target, plan: SteerPlan, typed: str) -> Screen | None:
         screen = read(target)
         if screen is None or screen.dialog is not None or shows_end(screen.draft, typed):
             return screen
-        late = time.monotonic() - start
-        if late >= (UNSEEN_S if screen.composer is Composer.HIDDEN else SHOW_S):
+        limit = UNSEEN_S if screen.composer is Composer.HIDDEN else SHOW_S
+        if time.monotonic() - start >= limit + len(typed) / SHOW_CHARACTERS:
             return screen
         time.sleep(LOOK_S)
 

@@ -6,7 +6,7 @@ import pytest
 
 from cuekit.errors import InvalidInput
 from cuekit.panes.composer import holds, shows_end
-from cuekit.panes.evidence import Taken, last_taken, taken
+from cuekit.panes.evidence import Taken, after, in_order, last_taken, taken
 from cuekit.panes.keys import checked_key
 
 LONG = "word " * 100
@@ -65,6 +65,16 @@ def test_a_queued_message_is_taken_when_it_is_told_of_the_last_time() -> None:
     assert last_taken(told, ("do it",)) == Taken(2, "hook", 10)
     assert last_taken([*told, accepted(12, "other", 2)], ("do it",)) == Taken(2, "hook", 10)
     assert last_taken([over], ("do it",)) is None
+
+
+def test_a_word_that_is_written_down_late_counts_where_it_belongs() -> None:
+    over = {"seq": 3, "kind": "turn_completed", "turn": 2, "time": "2026-12-01T05:00:02.000Z"}
+    first = {**accepted(2, "do it", 2), "time": "2026-12-01T05:00:01.000Z"}
+    late = {**accepted(4, "do it", 2), "time": "2026-12-01T05:00:01.500Z"}
+    found = in_order([first, over, late])
+    told = last_taken(found, ("do it",))
+    assert told == Taken(2, "hook", 4, False)
+    assert after(found, told.seq) == [over]
 
 
 def test_a_turn_that_a_title_tells_of_is_proof_with_that_source() -> None:
