@@ -95,7 +95,7 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     return base.Launch(argv, stdin, environment, files, (*warnings, *changed))
 
 
-def supervised_arguments(
+def conversation_arguments(
     argv: Sequence[str],
     *,
     mcp_config: str | None = None,
