@@ -59,7 +59,9 @@ class Journal:
     def prompt_accepted(self, text: str) -> None:
         """A user message is with the agent."""
         values = {"turn": max(self.progress.turn, 1), "text": text}
-        self._append(AgentEvent(EventKind.PROMPT_ACCEPTED, values))
+        event = AgentEvent(EventKind.PROMPT_ACCEPTED, values)
+        self._append(event)
+        self._show(event)
         notify.wake(self._run_dir)
 
     def turn_failed(self, words: str) -> None:

@@ -91,8 +91,6 @@ class Run:
                 finally:
                     await self._close()
 
-    # -- what a person at the pane can do ----------------------------------------------
-
     def send(self, text: str) -> None:
         """Give the agent a message."""
         self._start(self._send(text))
@@ -111,8 +109,6 @@ class Run:
     def decide(self, approval_id: str, decision: Decision) -> bool:
         """Decide an approval; False when somebody else was first."""
         return self._coordinator.decide(approval_id, decision)
-
-    # -- the run ----------------------------------------------------------------------------
 
     async def _converse(self, prompt: str) -> int:
         keys = asyncio.create_task(self._pane.run(self))
@@ -170,8 +166,6 @@ class Run:
             await self._session.close()
         self._journal.close()
 
-    # -- messages of other processes ------------------------------------------------------------
-
     def _look_into_inbox(self) -> None:
         try:
             messages = inbox.take(self._db, self._task.task_id)
@@ -221,8 +215,6 @@ class Run:
         async with asyncio.timeout(30):
             while self._session.busy:
                 await asyncio.sleep(0.02)
-
-    # -- small things -------------------------------------------------------------------------
 
     def _approvals_changed(self) -> None:
         try:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from cuekit.launch import events as event_log
-from tests.real.test_main_job import show, status, submit, wait
+from tests.real.test_main_job import pane_of, show, status, submit, wait
 from tests.support.model_server import Say, Shell
 from tests.support.real_agents import RealAgent
 from tests.support.wait import wait_until
@@ -65,3 +65,46 @@ def test_an_approval_is_allowed_from_another_shell(any_agent: RealAgent) -> None
     assert view["summary"] == "It is made.", show(any_agent, task)
     assert (any_agent.project / "made.txt").exists()
     any_agent.cuekit("task", "cancel", task["task_id"])
+
+
+def test_the_pane_shows_the_conversation_and_a_key_decides(any_agent: RealAgent) -> None:
+    any_agent.model.when("make it", asking(any_agent, "touch made.txt"))
+    any_agent.model.default("It is made.")
+    task = supervised(any_agent, "make it")
+    pane = pane_of(task)
+    pending(any_agent, task)
+    wait_until(
+        lambda: "y: allow" in any_agent.tmux.screen(pane), 10, lambda: any_agent.tmux.screen(pane)
+    )
+    screen = any_agent.tmux.screen(pane)
+    assert "> make it" in screen
+    assert "touch made.txt" in screen
+    # Words are a message, not an answer, though the first letter is a key.
+    any_agent.tmux.run("send-keys", "-l", "-t", pane, "yes and no")
+    wait_until(lambda: "> yes and no" in any_agent.tmux.screen(pane), 5)
+    assert not (any_agent.project / "made.txt").exists()
+    any_agent.tmux.key(pane, "C-c")
+    # Nor does a paste decide anything.
+    any_agent.tmux.paste(pane, "y")
+    wait_until(lambda: "\n> y\n" in any_agent.tmux.screen(pane) + "\n", 5)
+    any_agent.tmux.key(pane, "C-c")
+    assert status(any_agent, task)["activity"] == "waiting_approval"
+    wait_until(lambda: _presses(any_agent, task, pane, "y"), 10, lambda: show(any_agent, task))
+    view = wait(any_agent, task, "--until", "idle")
+    assert view["summary"] == "It is made."
+    assert (any_agent.project / "made.txt").exists()
+    any_agent.tmux.run("send-keys", "-l", "-t", pane, "and now")
+    any_agent.tmux.key(pane, "Enter")
+    wait_until(lambda: status(any_agent, task)["turn"] == 2, 20, lambda: show(any_agent, task))
+    wait(any_agent, task, "--until", "idle", "--after", "1")
+    any_agent.tmux.key(pane, "C-d")
+    assert wait(any_agent, task, "--until", "terminal")["status"] == "completed"
+
+
+def _presses(agent: RealAgent, task: dict[str, Any], pane: str, key: str) -> bool:
+    agent.tmux.run("send-keys", "-l", "-t", pane, key)
+    try:
+        wait_until(lambda: status(agent, task)["activity"] != "waiting_approval", 2)
+    except AssertionError:
+        return False
+    return True
