@@ -19,7 +19,7 @@ from cuekit.panes.tmux_call import Call, find_tmux, run
 
 PINNED_IN_SESSION = {
     "destroy-unattached": "off",  # else a detached session is closed at once
-    "default-shell": "/bin/sh",  # what runs hooks, in some versions of tmux
+    "default-shell": "/bin/sh",  # no version may run the hooks by fish or nushell; 3.3a does not
     "detach-on-destroy": "on",
 }
 PINNED_IN_WINDOW = {

@@ -47,6 +47,7 @@ def generated(random_numbers: random.Random) -> str:
             return checked(text)
 
 
+@pytest.mark.timeout(300)  # 25 s on an idle machine
 def test_two_thousand_generated_messages_arrive_equal(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

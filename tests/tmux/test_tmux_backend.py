@@ -152,7 +152,7 @@ def test_paths_reach_the_pane_the_pipe_and_the_hook_untouched(
     wait_for_death(tmux)
     wait_until(lambda: (folder / "died.txt").exists(), what="the hook")
     transcript = folder / "transcript.txt"
-    wait_until(lambda: "started" in transcript.read_text())
+    wait_until(lambda: transcript.exists() and "started" in transcript.read_text())
     assert transcript.read_bytes().startswith(f"{folder}\r\nstarted\r\n".encode())
     pane = tmux.pane(NAME)
     assert pane is not None
@@ -218,7 +218,8 @@ def test_the_options_of_the_user_change_nothing(
     assert pane is not None
     assert (pane.pane_id, pane.dead, pane.exit_code) == (pane_id, True, 5)
     assert "got yes" in tmux.capture(pane_id)
-    assert (tmp_path / "transcript.txt").read_bytes().startswith(b"first\r\n")
+    transcript = tmp_path / "transcript.txt"
+    wait_until(lambda: transcript.exists() and transcript.read_bytes().startswith(b"first\r\n"))
     assert tmux.kill_session(NAME) is True
 
 
