@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -17,7 +18,7 @@ import pytest
 from cuekit.activity import codex as activity
 from cuekit.activity.base import Composer, Screen
 from cuekit.agents import codex_hooks
-from cuekit.launch.script import HOOK
+from cuekit.launch.script import hook_script
 from cuekit.model.activity import Activity, Progress, Signal, SignalKind, Source, reduce
 from tests.support.model_server import HttpError, Say, Shell
 from tests.support.real_agents import RealAgent
@@ -37,7 +38,7 @@ class Session:
         self.spool = folder / "spool"
         self.spool.mkdir(parents=True)
         self.hook = folder / "hook"
-        self.hook.write_text(HOOK, encoding="utf-8")
+        self.hook.write_text(hook_script(sys.executable, "/unused"), encoding="utf-8")
         self.hook.chmod(0o700)
         self.pane = ""
         self.hooks: list[Signal] = []
