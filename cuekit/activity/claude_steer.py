@@ -30,6 +30,9 @@ _INVISIBLE = re.compile(
 )
 """What 2.1.332 drops. Joiners and variation selectors it keeps within emoji and some scripts."""
 
+_COMMAND = re.compile(r"/[^\s/]*(?=\s|\Z)")
+"""A first word that can be a command: `/help`, but not `/etc/hosts`."""
+
 _SEPARATOR = re.compile("[\u2028\u2029]")
 
 
@@ -39,16 +42,20 @@ def steer_plan(text: str, version: str | None) -> SteerPlan:
     Measured with 2.1.167, 2.1.197 and 2.1.332 at the model's end. Claude makes a TAB four spaces,
     composes characters (NFC), and cuts white space from the end. So a space is put there: behind
     a backslash Enter would break the line, and behind `@` it would choose from a list of names.
-    A text that begins with `/` or `!` would be a command; behind a space it is not, and the model
-    gets that space.
+    A text that begins with `/word` or `!` would be a command; behind a space it is not, and the
+    model gets that space. Only 2.1.332 runs a `/word` that it knows behind a space too.
     """
     kept = text.strip(TRIMMED)
     if not kept:
         return _refused("claude sends no message that is only white space")
     if kept in QUITTING:
         return _refused(f"claude takes the message {kept!r} for the command to quit")
-    literal = (" " + text if text[0] in "/!" else text).replace("\t", "    ")
     wraps = _wraps(version)
+    command = _COMMAND.match(kept)
+    if command and wraps:
+        return _refused(f"claude would run {command[0]!r} as a command, behind a space too")
+    acts = text[0] == "!" or (command is not None and text[0] == "/")
+    literal = (" " + text if acts else text).replace("\t", "    ")
     if wraps:
         literal = _INVISIBLE.sub("", _SEPARATOR.sub("\n", literal))
         if not literal.strip(TRIMMED):

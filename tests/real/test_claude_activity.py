@@ -164,6 +164,7 @@ EXACT = (
     'it\'s; "q" | $x `y` \\n;',
     "- dash",
     "# memo",
+    "/etc/hosts is a path",
     "look at @README.md",
     "@",
     "  blanks in front",
@@ -175,7 +176,6 @@ EXACT = (
 )
 
 REWRITTEN = {
-    "/help me": " /help me",
     "!echo hi": " !echo hi",
     "a\tb": "a    b",
     "blanks behind   ": "blanks behind",
@@ -195,6 +195,18 @@ def test_each_message_reaches_the_model_as_it_is_or_as_is_told(claude: RealAgent
         assert job.steer(text)["warnings"] != []
         job.until(activity="idle", turn=number)
     assert claude.model.user_messages == ["hello", *EXACT, *REWRITTEN.values()]
+
+
+def test_a_message_never_runs_a_command(claude: RealAgent) -> None:
+    job = Job(claude, "hello")
+    job.until(activity="idle", turn=1)
+    sent = claude.cuekit_result("task", "steer", job.task_id, "-", stdin="/help me")
+    if sent.returncode == 0:  # up to 2.1.197 a space in front makes it text
+        job.until(activity="idle", turn=2)
+        assert claude.model.user_messages == ["hello", " /help me"]
+    else:
+        assert "as a command" in sent.stderr
+        assert job.view()["turn"] == 1
 
 
 def test_a_large_message_reaches_the_model_whole(claude: RealAgent) -> None:

@@ -25,7 +25,7 @@ def given_as(text: str, version: str | None = NEW) -> tuple[str, str | None]:
         ("hello", "hello ", None),
         ("  hello", "  hello ", None),
         ("hello  ", "hello ", "hello"),
-        ("/help me", " /help me ", " /help me"),
+        ("/etc/hosts is wrong", "/etc/hosts is wrong ", None),
         ("!ls", " !ls ", " !ls"),
         ("look at @REA", "look at @REA ", None),
         ("a\tb", "a    b ", "a    b"),
@@ -37,6 +37,12 @@ def test_a_short_text_is_typed_so_that_claude_keeps_it(
     text: str, typed: str, rewritten: str | None, version: str | None
 ) -> None:
     assert given_as(text, version) == (typed, rewritten)
+
+
+def test_a_command_is_made_text_where_a_space_does_that_and_else_refused() -> None:
+    assert given_as("/help me", OLD) == (" /help me ", " /help me")
+    for text in ("/help me", " /help", "\n/help", "/"):
+        assert steer_plan(text, NEW).refusal is not None
 
 
 def test_a_long_text_is_one_paste_where_claude_keeps_it() -> None:
