@@ -23,6 +23,13 @@ from tools.setup import ROOT, VENV, SetupFailed, prepare, say
 REQUIRE = "CUEKIT_REQUIRE_AGENTS"
 """Set to 1: what cannot be tested is a failure, not something left out."""
 
+WORKERS = "CUEKIT_TEST_WORKERS"
+"""How many tests run side by side when all of them run."""
+
+MOST_WORKERS = 4
+NO_TESTS = 5
+"""pytest's status when its arguments leave it no test."""
+
 
 def run(command: Sequence[str], environment: Mapping[str, str] = os.environ) -> int:
     """Run a command in the checkout; its exit status."""
@@ -50,10 +57,27 @@ def test(arguments: Sequence[str]) -> int:
         say(f"cannot test with the real agents: {left_out}")
         return 1
     report = ["-rfEX"] if left_out else []  # the skips are told in one line, below
-    status = run(isolated(python, [str(python), "-m", "pytest", *report, *arguments]))
+    base = [str(python), "-m", "pytest", *side_by_side(arguments), *report]
+    if any(text.startswith("tests") for text in arguments):
+        parts = [[*base, *arguments]]
+    else:  # codex makes a .git in /tmp for a moment, which tests of folders without git would see
+        parts = [
+            [*base, "--ignore=tests/real", *arguments],
+            [*base, "tests/real", *arguments],
+        ]
+    statuses = [run(isolated(python, part)) for part in parts]
+    status = max((one for one in statuses if one != NO_TESTS), default=NO_TESTS)
     if left_out:
         say(f"left out: tests with the real agents, since {left_out}")
     return status
+
+
+def side_by_side(arguments: Sequence[str]) -> list[str]:
+    """pytest-xdist's options for a run of everything: most tests wait, for a pane or an agent."""
+    if any(text.startswith(("-n", "tests", "--pdb", "-s")) for text in arguments):
+        return []
+    workers = os.environ.get(WORKERS) or str(min(os.cpu_count() or 1, MOST_WORKERS))
+    return ["-n", workers, "--dist", "worksteal"]
 
 
 def names_real_tests(arguments: Sequence[str]) -> bool:
