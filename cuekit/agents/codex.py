@@ -116,6 +116,12 @@ def supervised_arguments(spec: TaskSpec, context: base.LaunchContext) -> tuple[s
     return tuple(words)
 
 
+def stream_arguments(spec: TaskSpec, context: base.LaunchContext) -> tuple[str, ...]:
+    """`codex exec --json` without a prompt, for a batch whose events are wanted."""
+    binary, word, *rest = _words_before_prompt(spec, context, None)
+    return (binary, word, "--json", *rest)
+
+
 def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProblem]:
     """Strict checks, with the approval policies that the installed version takes."""
     values = {

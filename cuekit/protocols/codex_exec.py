@@ -3,10 +3,15 @@
 Measured with codex 0.133.0, 0.141.0 and 0.171.0.
 """
 
+import asyncio
+import contextlib
 from dataclasses import dataclass
 
+from cuekit.errors import CuekitError
 from cuekit.model.event import AgentEvent, EventKind
-from cuekit.protocols.base import Links, SessionSetup
+from cuekit.protocols import codex_settings
+from cuekit.protocols.base import Links, Sent, SessionSetup
+from cuekit.protocols.codex_processes import Commands
 from cuekit.protocols.codex_wire import Json, without_colours
 from cuekit.protocols.decode_codex_exec import Decoder
 from cuekit.wire.process import AgentGone, ProcessHost
@@ -14,6 +19,7 @@ from cuekit.wire.process import AgentGone, ProcessHost
 REFUSED = ("approval policy is Never; reject command", "patch rejected")
 """Parts of the lines on standard error that tell a refusal; the stream itself says nothing."""
 
+END_SECONDS = 0.5
 EXIT_SECONDS = 20.0  # offline, 0.133.0 and 0.141.0 live on for 5 s after their last line
 
 
@@ -59,62 +65,114 @@ class _Watch:
             values = {"message": words, "recoverable": False, "code": "refused_unasked"}
             self._links.emit(AgentEvent(EventKind.ERROR, values))
 
-    def end(self, status: int | None, last_error: str) -> Json:
-        """The outcome; told as an event too where codex did not come to that."""
+    def end(self, stopped: bool, last_error: list[str]) -> Json:
+        """The outcome; told as an event where codex did not come to that."""
         if self.outcome is not None:
             return self.outcome
-        stopped = status is not None and (status < 0 or status in (0, 129, 130, 143))
-        interrupted = self.turn_open and stopped
-        message = self._failure if not last_error else f"{self._failure}: {last_error}"
-        ended: Json = {
-            "outcome": "interrupted" if interrupted else "failed",
-            "message": "codex ended in the middle of the turn" if interrupted else message,
-        }
+        if stopped:
+            ended: Json = {"outcome": "interrupted", "message": "codex was stopped in its turn"}
+        else:
+            ended = {"outcome": "failed", "message": ": ".join([self._failure, *last_error])}
         if self.turn_open:
+            self.turn_open = False
             self._links.emit(AgentEvent(EventKind.TURN_COMPLETED, ended))
+        elif not stopped:
+            values = {"message": ended["message"], "recoverable": False}
+            self._links.emit(AgentEvent(EventKind.ERROR, values))
+        self.outcome = ended
         return ended
 
 
-async def run(setup: SessionSetup, prompt: str | None, links: Links) -> ExecOutcome:
-    """Run `setup.argv`, which holds `exec --json`, to its end.
+class CodexExec:
+    """A batch run as a session of one prompt. See `protocols.base.AgentSession`."""
 
-    `prompt` goes to standard input (the argument vector ends in `-` then); None when the vector
-    holds it already. Cancelled, it ends the whole process group. Raises CuekitError when codex
-    cannot be started.
-    """
-    watch, decoder = _Watch(links), Decoder()
+    def __init__(self, setup: SessionSetup, links: Links) -> None:
+        self._setup = setup
+        self._links = links
+        self._watch = _Watch(links)
+        self._host: ProcessHost | None = None
+        self._reader: asyncio.Task[None] | None = None
+        self._stopped = False
+        self.outcome: ExecOutcome | None = None  # once it has ended
 
-    def tap(direction: str, line: bytes) -> None:
-        if links.tap is not None:
-            links.tap(direction, line)
-        if direction == "!":
-            watch.error_line(without_colours(line.decode("utf-8", "replace")))
+    @property
+    def busy(self) -> bool:
+        """Whether the turn is still to end."""
+        return self._reader is not None and not self._reader.done() and not self._watch.outcome
 
-    host = ProcessHost(setup.argv, cwd=setup.cwd, environment=setup.environment, tap=tap)
-    await host.start()
-    try:
-        await _give_prompt(host, prompt)
+    async def start(self) -> None:
+        """Nothing runs before there is a prompt. Raises CuekitError for what exec cannot do."""
+        if self._setup.fork:
+            raise CuekitError(
+                "codex exec cannot fork a session", code="not_supported", hint="--mode supervised"
+            )
+
+    async def send(self, text: str) -> Sent:
+        """Start codex with its prompt on standard input: it takes any text of any length there."""
+        if self._host is not None:
+            raise CuekitError("a batch run takes one prompt", code="one_prompt")
+        argv = codex_settings.exec_argv(self._setup)
+        self._host = ProcessHost(
+            argv, cwd=self._setup.cwd, environment=self._setup.environment, tap=self._tap
+        )
+        await self._host.start()
+        self._reader = asyncio.create_task(self._read(self._host))
+        with contextlib.suppress(AgentGone):  # ended already: its last words say why
+            await self._host.write_line(text.encode("utf-8", "replace"))
+        self._host.close_input()
+        return Sent.STARTED
+
+    async def interrupt(self) -> bool:
+        """End the run, with its turn; False when it has ended."""
+        if not self.busy:
+            return False
+        await self.close()
+        return True
+
+    async def close(self) -> None:
+        """End the process group and what it has started."""
+        if self._host is None or self._reader is None:
+            return
+        self._stopped = self._watch.outcome is None
+        commands = Commands()
+        commands.look_at_all(self._host.pid)
+        await self._host.shut_down(close_seconds=0.0 if self._stopped else END_SECONDS)
+        commands.kill()
+        await asyncio.gather(self._reader, return_exceptions=True)
+
+    async def wait(self) -> int | None:
+        """Wait for the end of the process and of its output; its exit status."""
+        if self._host is None or self._reader is None:
+            return None
+        await asyncio.shield(asyncio.gather(self._reader, return_exceptions=True))
+        return self._host.returncode
+
+    async def _read(self, host: ProcessHost) -> None:
+        decoder = Decoder()
         async for line in host.lines():
             for event in decoder.decode_line(line):
-                watch.take(event)
-    finally:
-        status = await host.shut_down(close_seconds=EXIT_SECONDS if watch.outcome else 1.0)
-    errors = [line for line in host.error_text().splitlines() if line.startswith("Error")]
-    ended = watch.end(status, errors[-1] if errors else "")
-    return ExecOutcome(
-        outcome=ended["outcome"],
-        exit_status=status,
-        message=ended.get("message"),
-        agent_session_id=watch.session_id,
-        refusals=watch.refusals,
-    )
+                self._watch.take(event)
+        status: int | None = None
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(EXIT_SECONDS):
+                status = await host.wait()
+        errors = [line for line in host.error_text().splitlines() if line.startswith("Error")]
+        ended = self._watch.end(self._stopped or _was_stopped(status), errors[-1:])
+        self.outcome = ExecOutcome(
+            outcome=ended["outcome"],
+            exit_status=status,
+            message=ended.get("message"),
+            agent_session_id=self._watch.session_id,
+            refusals=self._watch.refusals,
+        )
+
+    def _tap(self, direction: str, line: bytes) -> None:
+        if self._links.tap is not None:
+            self._links.tap(direction, line)
+        if direction == "!":
+            self._watch.error_line(without_colours(line.decode("utf-8", "replace")))
 
 
-async def _give_prompt(host: ProcessHost, prompt: str | None) -> None:
-    try:
-        if prompt is not None:
-            await host.write_line(prompt.encode("utf-8", "replace"))
-    except AgentGone:
-        pass  # it has ended already: its last words say why
-    finally:
-        host.close_input()
+def _was_stopped(status: int | None) -> bool:
+    """Whether an exit without an end of the turn tells of a signal: 0.133.0 gives 0 for TERM."""
+    return status is not None and (status < 0 or status in (0, 129, 130, 143))

@@ -173,6 +173,7 @@ def change_input(changes: list[Json]) -> Json:
         present(
             path=text(change, "path"),
             change=change_kind(change),
+            move_path=_moved_to(change),
             diff=optional_text(change, "diff"),
         )
         for change in changes
@@ -180,6 +181,11 @@ def change_input(changes: list[Json]) -> Json:
     paths = [entry["path"] for entry in entries]
     values: Json = {"paths": paths, "changes": entries}
     return {"path": paths[0], **values} if len(paths) == 1 else values
+
+
+def _moved_to(change: Json) -> str | None:
+    kind = change["kind"]
+    return optional_text(kind, "move_path") if isinstance(kind, dict) else None
 
 
 def _input(item: Json) -> tuple[Tool, Json]:

@@ -3,6 +3,10 @@
 Names and values of codex 0.133.0, 0.141.0 and 0.171.0.
 """
 
+import json
+import os
+
+from cuekit.files import replace_file
 from cuekit.protocols.base import SessionSetup
 from cuekit.protocols.codex_wire import Json, present
 
@@ -77,3 +81,21 @@ def lacks_account(account: object) -> bool:
     if not isinstance(account, dict):
         return False
     return account.get("requiresOpenaiAuth") is True and account.get("account") is None
+
+
+def exec_argv(setup: SessionSetup) -> tuple[str, ...]:
+    """The words of `codex exec` with what the setup adds; the prompt comes on standard input.
+
+    Writes the output schema into the run folder, where there is one.
+    """
+    words: list[str] = []
+    if setup.append_system_prompt is not None:
+        # A JSON string is a TOML string but for DEL, which TOML wants escaped.
+        text = json.dumps(setup.append_system_prompt).replace("\x7f", "\\u007f")
+        words += ["-c", f"developer_instructions={text}"]
+    if setup.output_schema is not None:
+        path = os.path.join(setup.run_dir, "output-schema.json")
+        replace_file(path, json.dumps(setup.output_schema).encode())
+        words += ["--output-schema", path]
+    resume = ("resume", setup.resume) if setup.resume is not None else ()
+    return (*setup.argv, *words, *resume, "-")

@@ -5,10 +5,13 @@ There is no scenario for a changed input: codex takes none (a decision has no pl
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import Any
+
 from cuekit.model.approval import Decision, DecisionKind
 from cuekit.model.event import EventKind
-from cuekit.protocols import codex_exec
 from cuekit.protocols.base import Sent
+from cuekit.protocols.codex_exec import CodexExec, ExecOutcome
 from tests.support.model_server import Call, Drop, HttpError, Say, Shell, Think
 from tests.support.recorder.plug import Scenario
 from tests.support.recorder.stage import Stage
@@ -213,12 +216,14 @@ async def plan(stage: Stage) -> None:
     assert await stage.turn(session, "plan it") == "completed"
 
 
-async def exec_run(stage: Stage, prompt: str, outcome: str) -> codex_exec.ExecOutcome:
-    setup = stage.setup()
-    argv = (*setup.argv, "--", prompt)
-    done = await codex_exec.run(stage.setup_with(setup, argv=argv), None, stage.links)
-    assert done.outcome == outcome, done
-    return done
+async def exec_run(stage: Stage, prompt: str, outcome: str, **changes: Any) -> ExecOutcome:
+    session = await stage.open(**changes)
+    assert isinstance(session, CodexExec)
+    assert await session.send(prompt) is Sent.STARTED
+    await session.wait()
+    assert session.outcome
+    assert session.outcome.outcome == outcome, session.outcome
+    return session.outcome
 
 
 async def exec_simple(stage: Stage) -> None:
@@ -269,12 +274,9 @@ async def plan_reply(stage: Stage) -> None:
 async def exec_resume(stage: Stage) -> None:
     first = await exec_run(stage, "remember the number 42", "completed")
     assert first.agent_session_id
-    setup = stage.setup()
-    binary, word, flag, *rest = setup.argv
-    argv = (binary, word, *rest, "resume", flag, first.agent_session_id, "--", "which number?")
-    done = await codex_exec.run(stage.setup_with(setup, argv=argv), None, stage.links)
-    assert done.outcome == "completed", done
+    done = await exec_run(stage, "which number?", "completed", resume=first.agent_session_id)
     assert done.agent_session_id == first.agent_session_id
+    assert stage.model.user_messages[-2:] == ["remember the number 42", "which number?"]
 
 
 RETRIES = (
@@ -285,13 +287,17 @@ RETRIES = (
 )
 ASKS = {"features": "request_permissions_tool,exec_permission_approvals"}
 QUESTIONS = {"features": "default_mode_request_user_input"}
-WRITABLE = ("--skip-git-repo-check", "-s", "workspace-write")
+WRITABLE = {"sandbox": "workspace-write"}
 BEFORE_0_171 = ("0.133.0", "0.141.0")
 
 
-def _exec(name: str, script: object, arguments: tuple[str, ...] = (), **more: object) -> Scenario:
-    trust = ("-c", "projects={}")
-    return Scenario(name, script, "exec", {}, (*WRITABLE, *trust, *arguments), **more)  # type: ignore[arg-type]
+def _exec(
+    name: str,
+    script: Callable[[Stage], Awaitable[None]],
+    arguments: tuple[str, ...] = (),
+    versions: tuple[str, ...] = (),
+) -> Scenario:
+    return Scenario(name, script, "exec", WRITABLE, arguments, versions)
 
 
 SCENARIOS = [

@@ -15,6 +15,7 @@ from cuekit.model.task import TaskSpec
 from cuekit.protocols import decode_codex, decode_codex_exec
 from cuekit.protocols.base import AgentSession, Links, SessionSetup
 from cuekit.protocols.codex_appserver import CodexAppServer
+from cuekit.protocols.codex_exec import CodexExec
 from tests.support.agent_versions import manifest
 from tests.support.real_agents import make_agent
 from tests.support.recorder.codex_scripts import SCENARIOS
@@ -57,11 +58,11 @@ def setup(where: Place, scenario: Scenario) -> SessionSetup:
         folder_trusted=False,
         hook_program=None,
     )
-    spec = TaskSpec(agent_kind=agent.KIND, objective="", adapter_options=options)
-    if scenario.channel == EXEC:
-        argv: tuple[str, ...] = (str(where.binary), "exec", "--json", *scenario.arguments)
-    else:
-        argv = (*agent.supervised_arguments(spec, context), *scenario.arguments)
+    is_exec = scenario.channel == EXEC
+    batch = {"mode": "batch"} if is_exec else {}
+    spec = TaskSpec(agent_kind=agent.KIND, objective="", adapter_options={**options, **batch})
+    build = agent.stream_arguments if is_exec else agent.supervised_arguments
+    argv = (*build(spec, context), *scenario.arguments)
     return SessionSetup(
         argv=argv,
         cwd=str(where.project),
@@ -72,7 +73,9 @@ def setup(where: Place, scenario: Scenario) -> SessionSetup:
 
 
 def session(setup: SessionSetup, links: Links, scenario: Scenario) -> AgentSession:
-    """Of app-server; `exec` has none."""
+    """Of app-server, or of a batch run."""
+    if scenario.channel == EXEC:
+        return CodexExec(setup, links)
     return CodexAppServer(setup, links)
 
 

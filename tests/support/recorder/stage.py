@@ -43,10 +43,6 @@ class Stage:
         self.note("start")
         return dataclasses.replace(self._plug.setup(self.place, self.scenario), **changes)
 
-    def setup_with(self, setup: SessionSetup, **changes: Any) -> SessionSetup:
-        """The same setup, changed; the same process."""
-        return dataclasses.replace(setup, **changes)
-
     async def open(self, **changes: Any) -> AgentSession:
         """Start a session (`resume=...` and so on go into its setup); closed at the end."""
         session = self._plug.session(self.setup(**changes), self.links, self.scenario)
