@@ -1,8 +1,7 @@
 """Anthropic's Claude Code: measured with 2.1.167, 2.1.197 and 2.1.332."""
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from cuekit.agents import base, inbox
 from cuekit.agents.prompt import render
@@ -37,6 +36,19 @@ PERMISSION_TOOL = "mcp__cuekit__approve"
 CHANNELS = ("stdio", "mcp")
 VERBOSITIES = ("full", "whole")
 """Supervised: text as it is written, or each message once it is whole."""
+
+
+class Asked(NamedTuple):
+    """What a conversation or a batch with events is started with."""
+
+    partial_messages: bool = True
+    skip_permissions: bool = False
+    model: str | None = None
+    append_system_prompt: str | None = None
+    add_dirs: Sequence[str] = ()
+    output_schema: Mapping[str, Any] | None = None
+    resume: str | None = None
+    fork: bool = False
 
 
 def capabilities(mode: Mode) -> Capabilities:
@@ -96,17 +108,7 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
 
 
 def conversation_arguments(
-    argv: Sequence[str],
-    *,
-    mcp_config: str | None = None,
-    partial_messages: bool = True,
-    skip_permissions: bool = False,
-    model: str | None = None,
-    append_system_prompt: str | None = None,
-    add_dirs: Sequence[str] = (),
-    output_schema: Mapping[str, Any] | None = None,
-    resume: str | None = None,
-    fork: bool = False,
+    argv: Sequence[str], asked: Asked, *, mcp_config: str | None = None
 ) -> tuple[str, ...]:
     """`claude -p` with a conversation on its standard streams (2.1.167, 2.1.197, 2.1.332).
 
@@ -116,24 +118,38 @@ def conversation_arguments(
     every version.
     """
     tool = "stdio" if mcp_config is None else PERMISSION_TOOL
-    mode = "bypassPermissions" if skip_permissions else "default"
+    mode = "bypassPermissions" if asked.skip_permissions else "default"
     words = [*argv, "-p", "--input-format", "stream-json", *STREAM_WORDS, "--replay-user-messages"]
     words += ["--permission-prompt-tool", tool, "--permission-mode", mode, "--strict-mcp-config"]
     if mcp_config is not None:
         words += ["--mcp-config", UserText(mcp_config)]
-    if partial_messages:
+    return (*words, *_asked_words(asked))
+
+
+def batch_arguments(argv: Sequence[str], asked: Asked) -> tuple[str, ...]:
+    """`claude -p` that tells its events; the prompt comes on standard input, of any length."""
+    mode = "bypassPermissions" if asked.skip_permissions else "default"
+    return (*argv, "-p", *STREAM_WORDS, "--permission-mode", mode, *_asked_words(asked))
+
+
+def _asked_words(asked: Asked) -> list[str]:
+    words: list[str] = []
+    if asked.partial_messages:
         words.append("--include-partial-messages")
-    if model is not None:
-        words += ["--model", UserText(model)]
-    if append_system_prompt is not None:
-        words += ["--append-system-prompt", UserText(append_system_prompt)]
-    for folder in add_dirs:
+    if asked.model is not None:
+        words += ["--model", UserText(asked.model)]
+    if asked.append_system_prompt is not None:
+        words += ["--append-system-prompt", UserText(asked.append_system_prompt)]
+    for folder in asked.add_dirs:
         words += ["--add-dir", UserText(folder)]
-    if output_schema is not None:
-        words += ["--json-schema", UserText(json.dumps(output_schema))]
-    if resume is not None:
-        words += ["--resume", UserText(resume), *(("--fork-session",) if fork else ())]
-    return tuple(words)
+    if asked.output_schema is not None:
+        import json
+
+        words += ["--json-schema", UserText(json.dumps(asked.output_schema))]
+    if asked.resume is not None:
+        words += ["--resume", UserText(asked.resume)]
+        words += ["--fork-session"] if asked.fork else []
+    return words
 
 
 def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProblem]:

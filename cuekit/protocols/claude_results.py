@@ -157,6 +157,8 @@ def api_error(message: Json) -> list[AgentEvent]:
     code = error_code(words, None) or text(message, "error")
     if code == "authentication_failed":
         code = NOT_SIGNED_IN
+    if code == "unknown":
+        code = "api_error"
     values = {"message": words, "recoverable": False, "code": code}
     return [AgentEvent(EventKind.ERROR, values)]
 

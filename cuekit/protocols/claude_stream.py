@@ -5,16 +5,16 @@ Measured with Claude Code 2.1.167, 2.1.197 and 2.1.332.
 
 import asyncio
 import contextlib
-import logging
 import uuid
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from cuekit.agents.claude_code import TRUSTED_FOLDER, conversation_arguments
+from cuekit.agents.claude_code import TRUSTED_FOLDER, Asked, conversation_arguments
 from cuekit.errors import CuekitError
 from cuekit.model.event import AgentEvent, EventKind
-from cuekit.protocols import claude_approvals, claude_results
+from cuekit.protocols import claude_results
 from cuekit.protocols.base import Links, Sent, SessionSetup
+from cuekit.protocols.claude_control import Approver, Control
 from cuekit.protocols.claude_permission import ENVIRONMENT, PermissionEndpoint, not_connected
 from cuekit.protocols.claude_wire import Json, encode_line, raw_line, read_message
 from cuekit.protocols.codex_processes import Commands
@@ -28,7 +28,9 @@ NEXT_TURN_SECONDS = 5.0
 INTERRUPT_SECONDS = 10.0
 CLEAN_SECONDS = 3.0
 CLOSE_BUSY_SECONDS = 0.3  # with its input closed claude finishes the turn first
-SPECIAL = "/"
+BYPASS = "dangerously_skip_permissions"
+
+LAST_WORDS_SECONDS = 1.0  # from the end of its output to its exit
 
 _WATCHED = frozenset(
     {
@@ -38,7 +40,25 @@ _WATCHED = frozenset(
         EventKind.ERROR,
     }
 )
-log = logging.getLogger(__name__)
+
+
+def asked_of(setup: SessionSetup, *, skip_permissions: bool) -> Asked:
+    """What a setup says of the command line."""
+    return Asked(
+        partial_messages=setup.options.get("verbosity") != "whole",
+        skip_permissions=skip_permissions,
+        model=setup.model,
+        append_system_prompt=setup.append_system_prompt,
+        add_dirs=setup.add_dirs,
+        output_schema=setup.output_schema,
+        resume=setup.resume,
+        fork=setup.fork,
+    )
+
+
+def literal(text: str) -> str:
+    """A message as claude takes it as text: behind a space no slash makes a command (all)."""
+    return f" {text}" if text.startswith("/") else text
 
 
 class ClaudeStream:
@@ -56,8 +76,8 @@ class ClaudeStream:
         self._endpoint: PermissionEndpoint | None = None
         self._reader: asyncio.Task[None] | None = None
         self._side_tasks: set[asyncio.Task[Any]] = set()
-        self._deciding: dict[str, asyncio.Task[None]] = {}  # by claude's request id
-        self._waiting: dict[str, asyncio.Future[Json]] = {}  # our control requests
+        self._approver = Approver(links, setup.cwd)
+        self._control = Control(self._write, self._approver.decide)
         self._sending = asyncio.Lock()
         self._changed = asyncio.Event()
         self._commands = Commands()
@@ -66,7 +86,6 @@ class ClaudeStream:
         self._in_turn = False
         self._starting = False  # a message is sent, its turn has not begun
         self._failing: Json | None = None  # why the running turn is being ended by us
-        self._numbers = 0
         self._gone: AgentGone | None = None
         self._closing = False
 
@@ -86,7 +105,7 @@ class ClaudeStream:
             await self._spawn()
             self._reader = asyncio.create_task(self._read())
             async with asyncio.timeout(START_SECONDS):
-                await self._control({"subtype": "initialize"})
+                await self.control({"subtype": "initialize"})
             if self._endpoint is not None:
                 await self._endpoint.wait_connected(CONNECT_SECONDS)
         except TimeoutError:
@@ -114,8 +133,7 @@ class ClaudeStream:
                 raise self._gone
             sent = Sent.JOINED if self.busy else Sent.STARTED
             name = str(uuid.uuid4())
-            words = f" {text}" if text.startswith(SPECIAL) else text
-            content = [{"type": "text", "text": words}]
+            content = [{"type": "text", "text": literal(text)}]
             message = {"type": "user", "message": {"role": "user", "content": content}}
             if sent is Sent.STARTED:
                 self._starting = True
@@ -129,6 +147,10 @@ class ClaudeStream:
                     self._starting = False
                 raise
             return sent
+
+    async def control(self, request: Json) -> Json:
+        """A control request of claude's protocol, and its answer. Raises CuekitError, AgentGone."""
+        return await self._control.request(request)
 
     async def interrupt(self) -> bool:
         """End the running turn and what it runs; False when there was none.
@@ -159,7 +181,7 @@ class ClaudeStream:
             else:
                 await self._host.shut_down()
             self._commands.kill()
-        await self._end_decisions("abandoned")
+        await self._control.end(AgentGone("the session is closed"))
         if self._endpoint is not None:
             await self._endpoint.close()
         for task in list(self._side_tasks):
@@ -183,21 +205,14 @@ class ClaudeStream:
         if setup.folder_trusted:
             environment |= TRUSTED_FOLDER
         if options.get("approval_channel") == "mcp":
-            self._endpoint = PermissionEndpoint(setup.run_dir, self._decide, tap=self._links.tap)
+            self._endpoint = PermissionEndpoint(
+                setup.run_dir, self._approver.decide, tap=self._links.tap
+            )
             await self._endpoint.start()
             environment |= ENVIRONMENT
-        argv = conversation_arguments(
-            setup.argv,
-            mcp_config=self._endpoint.config_file if self._endpoint else None,
-            partial_messages=options.get("verbosity") != "whole",
-            skip_permissions=options.get("dangerously_skip_permissions") is True,
-            model=setup.model,
-            append_system_prompt=setup.append_system_prompt,
-            add_dirs=setup.add_dirs,
-            output_schema=setup.output_schema,
-            resume=setup.resume,
-            fork=setup.fork,
-        )
+        asked = asked_of(setup, skip_permissions=options.get(BYPASS) is True)
+        config = self._endpoint.config_file if self._endpoint else None
+        argv = conversation_arguments(setup.argv, asked, mcp_config=config)
         self._host = ProcessHost(argv, cwd=setup.cwd, environment=environment, tap=self._links.tap)
         await self._host.start()
 
@@ -210,23 +225,9 @@ class ClaudeStream:
     async def _write(self, message: Json) -> None:
         await self._running.write_line(encode_line(message))
 
-    async def _control(self, request: Json) -> Json:
-        """A control request and its answer. Raises CuekitError, AgentGone."""
-        if self._gone is not None:
-            raise self._gone
-        self._numbers += 1
-        name = f"cuekit-{self._numbers}"
-        future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
-        self._waiting[name] = future
-        try:
-            await self._write({"type": "control_request", "request_id": name, "request": request})
-            return await future
-        finally:
-            self._waiting.pop(name, None)
-
     async def _request_interrupt(self) -> None:
         with contextlib.suppress(CuekitError):
-            await self._control({"subtype": "interrupt"})
+            await self.control({"subtype": "interrupt"})
 
     # -- from claude -----------------------------------------------------------------------
 
@@ -243,12 +244,8 @@ class ClaudeStream:
             self._links.emit(raw_line(line))
             return
         kind = message.get("type")
-        if kind == "control_request":
-            self._asked(message)
-        elif kind == "control_response":
-            self._answered(message)
-        elif kind == "control_cancel_request":
-            self._withdrawn(message)
+        if isinstance(kind, str) and kind.startswith("control_"):
+            self._control.take(message)
         elif kind == "system" and message.get("subtype") == "init":
             self._check_channel(message)
         for event in self._decoder.decode(message):
@@ -326,13 +323,9 @@ class ClaudeStream:
 
     async def _ended(self) -> None:
         """The end of claude's output: everything that waits for it fails."""
-        words = self._running.error_text().splitlines()
-        said = f": {words[-1][:500]}" if words else ""
+        said = await last_words(self._running)
         self._gone = AgentGone(f"claude has ended{said}")
-        for future in self._waiting.values():
-            if not future.done():
-                future.set_exception(self._gone)
-        await self._end_decisions("abandoned")
+        await self._control.end(self._gone)
         if self._endpoint is not None:
             await self._endpoint.close()
         if self.busy:
@@ -345,66 +338,6 @@ class ClaudeStream:
                 self._finish({"outcome": "failed", "message": message, "code": "agent_gone"})
         lost, self._unread = list(self._unread.values()), {}
         self._lose(lost)
-
-    # -- approvals -------------------------------------------------------------------------
-
-    def _asked(self, message: Json) -> None:
-        request, name = message.get("request"), message.get("request_id")
-        if not isinstance(request, dict) or not isinstance(name, str):
-            return  # told as raw; there is nobody to answer
-        task = asyncio.create_task(self._serve(name, request))
-        self._deciding[name] = task
-        task.add_done_callback(lambda _: self._deciding.pop(name, None))
-
-    async def _serve(self, name: str, request: Json) -> None:
-        subtype = request.get("subtype")
-        if subtype == "can_use_tool":
-            body: Json = {"subtype": "success", "response": await self._decide(request)}
-        else:
-            body = {"subtype": "error", "error": f"not supported: {subtype}"}
-        response = {"type": "control_response", "response": {**body, "request_id": name}}
-        with contextlib.suppress(AgentGone):
-            await self._write(response)
-
-    async def _decide(self, asked: Json) -> Json:
-        """Claude's answer to a request, of either channel; whatever goes wrong is a denial."""
-        try:
-            request = claude_approvals.approval_request(asked, self._setup.cwd)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            values = {"message": claude_approvals.NOT_UNDERSTOOD, "recoverable": True}
-            self._links.emit(AgentEvent(EventKind.ERROR, {**values, "code": "request_refused"}))
-            return claude_approvals.refusal(claude_approvals.NOT_UNDERSTOOD)
-        try:
-            decision = await self._links.await_decision(request)
-        except Exception:
-            log.exception("no decision could be had")
-            return claude_approvals.refusal(claude_approvals.REFUSED)
-        return claude_approvals.answer(asked, decision)
-
-    def _answered(self, message: Json) -> None:
-        response = message.get("response")
-        if not isinstance(response, dict):
-            return
-        future = self._waiting.get(str(response.get("request_id")))
-        if future is None or future.done():
-            return
-        if response.get("subtype") == "success":
-            result = response.get("response")
-            future.set_result(result if isinstance(result, dict) else {})
-        else:
-            words = f"claude refused a request: {response.get('error')}"
-            future.set_exception(CuekitError(words, code="agent_error"))
-
-    def _withdrawn(self, message: Json) -> None:
-        task = self._deciding.get(str(message.get("request_id")))
-        if task is not None:
-            task.cancel("withdrawn")
-
-    async def _end_decisions(self, why: str) -> None:
-        tasks = list(self._deciding.values())
-        for task in tasks:
-            task.cancel(why)
-        await asyncio.gather(*tasks, return_exceptions=True)
 
     # -- waiting ---------------------------------------------------------------------------
 
@@ -427,3 +360,12 @@ class ClaudeStream:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), min(left, poll or left))
         return True
+
+
+async def last_words(host: ProcessHost) -> str:
+    """What claude said last on standard error, as the end of a sentence; it is about to exit."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LAST_WORDS_SECONDS):
+            await host.wait()
+    words = host.error_text().splitlines()
+    return f": {words[-1][:500]}" if words else ""

@@ -6,7 +6,8 @@ import asyncio
 
 from cuekit.model.approval import Decision, DecisionKind
 from cuekit.model.event import EventKind
-from cuekit.protocols.base import Sent
+from cuekit.protocols.base import AgentSession, Sent
+from cuekit.protocols.claude_stream import ClaudeStream
 from tests.support.model_server import Call, HttpError, Say, Shell, Think
 from tests.support.recorder.plug import Scenario
 from tests.support.recorder.stage import Stage
@@ -142,6 +143,7 @@ async def follow_up(stage: Stage) -> None:
     assert await session.send("start") is Sent.STARTED
     await stage.until_requests()
     assert await session.send("also do that") is Sent.JOINED
+    await read_so_far(session)
     stage.decide(DecisionKind.ALLOW)
     await stage.until_kind(EventKind.TURN_COMPLETED)
     assert stage.model.user_messages == ["start", "also do that"]
@@ -156,6 +158,12 @@ async def follow_up(stage: Stage) -> None:
     assert not session.busy
     assert stage.model.user_messages[2:] == ["stream", "one more", "and another"]
     assert stage.count(EventKind.TURN_STARTED) == 3
+
+
+async def read_so_far(session: AgentSession) -> None:
+    """Wait until claude has read its input up to here: it answers control requests in order."""
+    assert isinstance(session, ClaudeStream)
+    await session.control({"subtype": "mcp_status"})
 
 
 async def interrupt_command(stage: Stage) -> None:
@@ -205,10 +213,11 @@ def session_ids(stage: Stage) -> list[str]:
 
 
 async def failed_turn(stage: Stage) -> None:
-    stage.model.queue(HttpError(400, "the request is not acceptable"))
+    stage.model.when("fail now", HttpError(400, "the request is not acceptable"))
     session = await stage.open()
-    assert await stage.turn(session, "fail") == "failed"
+    assert await stage.turn(session, "fail now") == "failed"
     assert stage.events[-1].values["code"] == "api_error"
+    stage.model.when("try again", Say("better"))  # the failed message goes along with this one
     assert await stage.turn(session, "try again") == "completed"
 
 
@@ -266,6 +275,33 @@ async def parallel_tools(stage: Stage) -> None:
     assert sorted(made) == [False, True]
 
 
+async def batch_refused(stage: Stage) -> None:
+    stage.model.queue(Shell("touch made.txt"))
+    session = await stage.open()
+    assert await stage.turn(session, "make the file") == "completed"
+    assert not (stage.place.project / "made.txt").exists()
+    errors = [e.values for e in stage.events if e.kind is EventKind.ERROR]
+    assert [error["code"] for error in errors] == ["refused_unasked"]
+    assert "touch made.txt" in errors[0]["message"]
+
+
+async def batch_tool(stage: Stage) -> None:
+    stage.model.queue(Shell("touch made.txt"))
+    session = await stage.open()
+    assert await stage.turn(session, "make the file") == "completed"
+    assert (stage.place.project / "made.txt").exists()
+
+
+async def batch_failed(stage: Stage) -> None:
+    stage.model.default(HttpError(400, "the request is not acceptable"))
+    session = await stage.open()
+    assert await stage.turn(session, "/fail") == "failed"
+    assert "not acceptable" in stage.events[-1].values["message"]
+    assert stage.model.user_messages == [" /fail"]
+
+
+BATCH = "batch"
+ASKS = {"dangerously_skip_permissions": False}
 MCP = {"approval_channel": "mcp"}
 
 SCENARIOS = [
@@ -296,4 +332,9 @@ SCENARIOS = [
     Scenario("34-mcp-changed-input", changed_input, options=MCP),
     Scenario("35-mcp-question", question, options=MCP),
     Scenario("36-mcp-interrupt-approval", interrupt_approval, options=MCP),
+    Scenario("51-batch-simple-turn", simple_turn, BATCH),
+    Scenario("52-batch-tool", batch_tool, BATCH),
+    Scenario("53-batch-refused", batch_refused, BATCH, options=ASKS),
+    Scenario("54-batch-failed-turn", batch_failed, BATCH),
+    Scenario("55-batch-whole-messages", whole_messages, BATCH, options={"verbosity": "whole"}),
 ]

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from cuekit.protocols.base import AgentSession, Links, SessionSetup
+from cuekit.protocols.claude_batch import ClaudeBatch
 from cuekit.protocols.claude_stream import ClaudeStream
 from cuekit.protocols.decode_claude import Decoder
 from tests.support.agent_versions import manifest
 from tests.support.real_agents import make_agent
-from tests.support.recorder.claude_scripts import SCENARIOS
+from tests.support.recorder.claude_scripts import BATCH, SCENARIOS
 from tests.support.recorder.plug import Place, Plug, Scenario
 
 
@@ -46,8 +47,8 @@ def setup(where: Place, scenario: Scenario) -> SessionSetup:
 
 
 def session(setup: SessionSetup, links: Links, scenario: Scenario) -> AgentSession:
-    """The session of stream-json."""
-    return ClaudeStream(setup, links)
+    """A conversation, or a run of one prompt."""
+    return ClaudeBatch(setup, links) if scenario.channel == BATCH else ClaudeStream(setup, links)
 
 
 def decoder(scenario: Scenario) -> Decoder:
