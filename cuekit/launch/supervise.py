@@ -57,6 +57,7 @@ class Supervisor:
         """The whole life of the task."""
         self._take_signals()
         me = processes.identity(os.getpid())
+        files.replace_json(os.path.join(self.plan.run_dir, plans.STARTED), me)
         started = {"supervisor": me, "started_at": time.time()}
         if not tasks.move(
             self.db, self.plan.task_id, Status.RUNNING, started, only_from=[Status.QUEUED]
@@ -298,6 +299,8 @@ def supervise(run_dir: str) -> int:
 
 def settle(run_dir: str) -> int:
     """Settle the task of a run folder if nobody did, and close its session."""
+    for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)  # tmux sends them when its last session is closed
     plan = plans.read(run_dir)
     if plan is None:
         return 1
@@ -305,5 +308,7 @@ def settle(run_dir: str) -> int:
         task = tasks.get(db, plan.task_id)
         if task is not None and not task.ended:
             settle_lost(Home(plan.home), db, task)
-    close_session(plan)
+            task = tasks.get(db, plan.task_id)
+    if task is None or task.ended:  # else another process is at it, and closes the session
+        close_session(plan)
     return 0

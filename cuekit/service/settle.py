@@ -9,6 +9,7 @@ from cuekit.paths import Home
 if TYPE_CHECKING:
     from cuekit.store.tasks import Task
 
+SETTLING_SECONDS = 10.0  # TERM, KILL and the store, by another process
 COMING_SECONDS = 10.0  # from the making of a pane to the supervisor's lock, on a loaded machine
 
 
@@ -23,8 +24,24 @@ def reconcile(home: Home, db: sqlite3.Connection, environ: Mapping[str, str]) ->
     from cuekit.store import tasks
 
     for task in tasks.active(db):
-        if not files.is_locked(f"{home.run(task.task_id)}/{plans.LOCK}"):
+        lock = f"{home.run(task.task_id)}/{plans.LOCK}"
+        if not files.is_locked(lock) or not _is_held_by_its_supervisor(task, lock):
             _settle(home, db, task.task_id, environ)
+
+
+def _is_held_by_its_supervisor(task: "Task", lock: str) -> bool:
+    """Whether the holder of the lock is the supervisor; else it is settling, and is waited for."""
+    import time
+
+    from cuekit import files
+    from cuekit.launch import processes
+
+    if task.supervisor is None or processes.alive(task.supervisor):
+        return True
+    deadline = time.monotonic() + SETTLING_SECONDS
+    while files.is_locked(lock) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return False
 
 
 def _settle(home: Home, db: sqlite3.Connection, task_id: str, environ: Mapping[str, str]) -> None:
