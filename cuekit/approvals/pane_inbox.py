@@ -42,6 +42,7 @@ RECHECK_SECONDS = 5.0
 BEFORE_LIMIT = 30.0  # the hook ends so long before the agent would end it
 INPUT_BYTES = 16 * 1024 * 1024
 AT_THE_PANE = "answered at the pane"
+TAKEN_BACK = "the agent took it back"
 
 
 class _Ended(BaseException):
@@ -112,7 +113,7 @@ class PaneInbox:
         try:
             decision = self._wait(approval_id, request)
         except _Ended:
-            self._close(approval_id, ApprovalState.ABANDONED, "the agent ended the request")
+            self._close(approval_id, *self._how_ended())
             self._tell_resolved(approval_id)
             raise
         finally:
@@ -163,7 +164,7 @@ class PaneInbox:
     ) -> tuple[ApprovalState, str] | None:
         """How the request ended without us; None while it waits."""
         if os.getppid() != self.parent:
-            return ApprovalState.ABANDONED, "the agent is gone"
+            return self._how_ended()
         if self._is_answered():
             return ApprovalState.WITHDRAWN, AT_THE_PANE
         now = tasks.get(self.db, self.plan.task_id)
@@ -174,6 +175,15 @@ class PaneInbox:
         if at_rest or now.turn != begun.turn:
             return ApprovalState.WITHDRAWN, AT_THE_PANE
         return None
+
+    def _how_ended(self) -> tuple[ApprovalState, str]:
+        """Why this process, or the shell that runs it, was ended: both do so on an Escape."""
+        if os.path.exists(os.path.join(self.plan.run_dir, plans.CANCEL)):
+            return ApprovalState.ABANDONED, "the task is being ended"
+        task = tasks.get(self.db, self.plan.task_id)
+        if task is None or task.ended or not processes.alive(task.child):
+            return ApprovalState.ABANDONED, "the agent is gone"
+        return ApprovalState.WITHDRAWN, TAKEN_BACK
 
     def _is_answered(self) -> bool:
         """Whether a hook has told that this very tool call has run (launch/script.py keeps it)."""

@@ -196,11 +196,12 @@ def request_of(approval: Approval) -> ApprovalRequest:
 
 
 def decision_of(approval: Approval) -> Decision | None:
-    """The decision of a decided approval."""
-    if approval.decision is None:
+    """The decision of a decided approval; None when there is none that can be read."""
+    try:
+        values: dict[str, Any] = dict(approval.decision or {})
+        return Decision(**{**values, "kind": DecisionKind(values["kind"])})
+    except (KeyError, TypeError, ValueError):
         return None
-    values = {**approval.decision, "kind": DecisionKind(approval.decision["kind"])}
-    return Decision(**values)
 
 
 def _approval(row: sqlite3.Row) -> Approval:
