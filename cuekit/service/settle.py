@@ -31,21 +31,27 @@ def reconcile(home: Home, db: sqlite3.Connection, environ: Mapping[str, str]) ->
 
 def _is_held_by_its_supervisor(task: "Task", lock: str) -> bool:
     """Whether the holder of the lock is the supervisor; else it is settling, and is waited for."""
-    import time
-
-    from cuekit import files
     from cuekit.launch import processes
 
     if task.supervisor is None or processes.alive(task.supervisor):
         return True
+    _await_unlocked(lock)
+    return False
+
+
+def _await_unlocked(lock: str) -> None:
+    import time
+
+    from cuekit import files
+
     deadline = time.monotonic() + SETTLING_SECONDS
     while files.is_locked(lock) and time.monotonic() < deadline:
         time.sleep(0.01)
-    return False
 
 
 def _settle(home: Home, db: sqlite3.Connection, task_id: str, environ: Mapping[str, str]) -> None:
     from cuekit.errors import CuekitError
+    from cuekit.launch import plan as plans
     from cuekit.launch.lost import settle_lost
     from cuekit.model.task import tmux_session_name
     from cuekit.store import tasks
@@ -56,7 +62,10 @@ def _settle(home: Home, db: sqlite3.Connection, task_id: str, environ: Mapping[s
     if task.status == "queued" and _is_coming(task, environ):
         return
     if not settle_lost(home, db, task):
-        return
+        _await_unlocked(f"{home.run(task_id)}/{plans.LOCK}")  # another process is settling it
+        again = tasks.get(db, task_id)
+        if again is None or again.ended or not settle_lost(home, db, again):
+            return
     from cuekit.panes.tmux import Tmux
 
     try:

@@ -217,6 +217,7 @@ def test_both_killed_are_settled_by_the_next_command(workplace: Workplace) -> No
     os.kill(server, signal.SIGSTOP)
     os.kill(supervisor["pid"], signal.SIGKILL)
     os.kill(server, signal.SIGKILL)
+    wait_until(lambda: not processes.alive(supervisor), 5)
     assert workplace.status(task_id)["error"]["code"] == "supervisor_lost"
     assert workplace.carriers(task_id) == []
 
