@@ -72,10 +72,14 @@ def replies_text(lines: Iterable[Line], plug: Plug) -> str:
     """The `.replies.json` file: our answers to approvals, exactly as they went out."""
     replies = []
     for mark, line in lines:
-        if mark == ">":
+        if mark != ">":
+            continue
+        try:
             message = json.loads(line)
-            if plug.is_reply(message):
-                replies.append(message)
+        except ValueError:
+            continue  # a prompt on standard input
+        if plug.is_reply(message):
+            replies.append(message)
     return json.dumps(replies, indent=1, ensure_ascii=False) + "\n"
 
 
