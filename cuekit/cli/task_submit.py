@@ -42,6 +42,12 @@ from cuekit.errors import InvalidInput
 @click.option("--input", "inputs", multiple=True, metavar="TEXT", help="A file or fact to go by.")
 @click.option("--expect", metavar="TEXT", help="What is to come out of it.")
 @click.option("--adapter-options", metavar="JSON", help="Options of that agent, as a JSON object.")
+@click.option(
+    "--append-system-prompt", metavar="TEXT", help="Supervised: add this to the system prompt."
+)
+@click.option(
+    "--output-schema", metavar="PATH", help="Supervised: a JSON schema of the last answer."
+)
 @click.option("--timeout", type=DURATION, help="End the task after so long: 90s, 30m, 2h.")
 @click.option("--session", metavar="ID", help="The session that the task is to belong to.")
 @click.option("--label", "labels", multiple=True, metavar="TEXT", help="A label to find it by.")
@@ -58,6 +64,7 @@ def submit(
     objective: str | None,
     file: str | None,
     adapter_options: str | None,
+    output_schema: str | None,
     timeout: float | None,
     attach: bool,
     wait: bool,
@@ -77,7 +84,13 @@ def submit(
     from cuekit.service.request import SubmitRequest
     from cuekit.service.submit import submit as submit_task
 
-    request = SubmitRequest(objective=text, adapter_options=parsed, timeout_s=timeout, **options)
+    request = SubmitRequest(
+        objective=text,
+        adapter_options=parsed,
+        output_schema=_schema(output_schema),
+        timeout_s=timeout,
+        **options,
+    )
     made = submit_task(request, os.environ, _asker(fmt))
     if options["dry_run"]:
         render.emit(made, fmt, dry_run_text)
@@ -88,6 +101,21 @@ def submit(
     if attach:
         become(attach_argv(made["task_id"], read_only=False))
     return 0
+
+
+def _schema(path: str | None) -> dict[str, Any] | None:
+    """`--output-schema` as an object. Raises InvalidInput (`bad_json`)."""
+    if path is None:
+        return None
+    import json
+
+    try:
+        value = json.loads(texts.text_of_file(path, "output schema"))
+    except ValueError as error:
+        raise InvalidInput(f"{path} is not JSON: {error}", code="bad_json") from None
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{path} is not a JSON object", code="bad_json")
+    return value
 
 
 def parse_options(text: str | None) -> dict[str, Any]:

@@ -108,3 +108,20 @@ def _presses(agent: RealAgent, task: dict[str, Any], pane: str, key: str) -> boo
     except AssertionError:
         return False
     return True
+
+
+def test_an_ended_conversation_goes_on_in_a_new_pane(any_agent: RealAgent) -> None:
+    any_agent.model.when("first", Say("one", chunks=1))
+    any_agent.model.when("and then", Say("two", chunks=1))
+    task = supervised(any_agent, "the first question")
+    wait(any_agent, task, "--until", "idle")
+    refused = any_agent.cuekit_result("task", "resume", task["task_id"], "and then?")
+    assert (refused.returncode, "still runs" in refused.stderr) == (4, True)
+    any_agent.cuekit("task", "finish", task["task_id"])
+    again = any_agent.cuekit("task", "resume", task["task_id"], "and then?", "--trust")
+    view = wait(any_agent, again, "--until", "idle")
+    assert (view["summary"], view["turn"]) == ("two", 1)
+    body = str(any_agent.model.turns[-1].body)
+    assert "the first question" in body
+    assert "and then?" in body
+    any_agent.cuekit("task", "cancel", again["task_id"])
