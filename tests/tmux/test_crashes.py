@@ -1,9 +1,9 @@
 """Killing cuekit at every step: each task tells the truth after, and nothing runs unowned."""
 
+import contextlib
 import os
 import random
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -53,7 +53,7 @@ def check_that_all_is_owned(workplace: Workplace, processes: set[str]) -> None:
         assert known[task_id].status == "running", task_id
     running = {tmux_session_name(one) for one, task in known.items() if task.status == "running"}
     wait_until(
-        lambda: set(workplace.server.sessions()) <= running, 5, "sessions without a task to close"
+        lambda: set(workplace.server.sessions()) <= running, 20, "sessions without a task to close"
     )
 
 
@@ -127,8 +127,8 @@ def test_a_supervisor_killed_at_random_moments_is_always_told(workplace: Workpla
         task_id = workplace.submit("sleep 0.05; echo done")
         supervisor = workplace.task(task_id).supervisor
         time.sleep(chance.random() * 0.15)
-        if supervisor is not None:
-            subprocess.run(["kill", "-9", str(supervisor["pid"])], check=False, capture_output=True)
+        with contextlib.suppress(ProcessLookupError, TypeError):
+            os.kill(supervisor["pid"], signal.SIGKILL)  # type: ignore[index]
         task = workplace.ended(task_id)
         assert truth(task) in {("completed", None), ("failed", "supervisor_lost")}
         wait_until(lambda one=task_id: workplace.carriers(one) == [], 5)  # type: ignore[misc]

@@ -268,7 +268,9 @@ def test_kept_sessions_stay_until_they_are_deleted(workplace: Workplace) -> None
     lock = f"{workplace.home.run(task_id)}/lock"
     wait_until(lambda: not files.is_locked(lock), 5)
     assert workplace.server.sessions() == [tmux_session_name(task_id)]
-    assert "bye" in workplace.server.screen(f"={tmux_session_name(task_id)}:")
+    # tmux scrolls by a line when it writes that the pane is dead.
+    pane = f"={tmux_session_name(task_id)}:"
+    assert "bye" in workplace.server.run("capture-pane", "-p", "-S", "-5", "-t", pane)
 
 
 def test_the_session_stays_while_a_client_looks_and_closes_when_it_leaves(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from cuekit.errors import CuekitError
+from cuekit.launch import processes
 from cuekit.wire.jsonrpc import Peer, RemoteError, RequestFailed
 from cuekit.wire.process import AgentGone, ProcessHost
 
@@ -230,11 +231,8 @@ def test_shut_down_ends_a_group_that_ignores_term(tmp_path: Path) -> None:
             break
         pid = host.pid
         code = await host.shut_down(close_seconds=0.1)
-        left = await asyncio.create_subprocess_exec(
-            "ps", "-o", "stat=", "-g", str(pid), stdout=asyncio.subprocess.PIPE
-        )
-        output, _ = await left.communicate()
-        assert [state for state in output.split() if not state.startswith(b"Z")] == []
+        group = [one for one in processes.everything().values() if one.group == pid]
+        assert [one for one in group if not one.zombie] == []
         return code
 
     assert asyncio.run(main()) == -9
