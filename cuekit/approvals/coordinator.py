@@ -12,8 +12,11 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from cuekit.approvals.standing import rule_of
+from cuekit.errors import CuekitError
 from cuekit.launch import notify
 from cuekit.launch import plan as plans
 from cuekit.model.approval import (
@@ -25,7 +28,8 @@ from cuekit.model.approval import (
     fail_closed,
 )
 from cuekit.model.event import AgentEvent, EventKind
-from cuekit.store import approvals
+from cuekit.model.rule import Rule
+from cuekit.store import approvals, rules
 from cuekit.store.approvals import Approval
 
 RECHECK_SECONDS = 5.0  # a decision whose waking was lost is seen after this
@@ -121,10 +125,27 @@ class Coordinator:
         return await self._wait(approval_id)
 
     def decide(self, approval_id: str, decision: Decision) -> bool:
-        """Decide from within this process; False when it was decided already."""
+        """Decide from within this process; False when it was decided already.
+
+        Where no rule can say it, "always" is "once", and the decision says why.
+        """
+        decision, rule = self._with_rule(approval_id, decision)
         first = approvals.decide(self._db, approval_id, decision)
+        if first and rule is not None:  # before the agent hears of it: its next request is covered
+            with contextlib.suppress(sqlite3.Error):
+                rules.insert(self._db, rule)
         self._wake(approval_id)
         return first
+
+    def _with_rule(self, approval_id: str, decision: Decision) -> tuple[Decision, Rule | None]:
+        stored = approvals.get(self._db, approval_id)
+        if stored is None or decision.kind is not DecisionKind.ALLOW_ALWAYS:
+            return decision, None
+        try:
+            return decision, rule_of(self._db, stored, decision)
+        except CuekitError as error:
+            once = replace(decision, kind=DecisionKind.ALLOW, scope=None, message=error.message)
+            return once, None
 
     def delivered(self, approval_id: str) -> None:
         """The answer is on the agent's wire."""

@@ -70,7 +70,7 @@ def decide_here(home: Home, db: sqlite3.Connection, approval: Approval, decision
 
     rule = None
     if decision.kind is DecisionKind.ALLOW_ALWAYS:
-        from cuekit.service.rules import rule_of
+        from cuekit.approvals.standing import rule_of
 
         rule = rule_of(db, approval, decision)
     if not approvals.decide(db, approval.approval_id, decision):

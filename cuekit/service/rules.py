@@ -7,36 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from cuekit.errors import InvalidInput, NotFound
-from cuekit.model.approval import ApprovalRequest, Decision, Risk, RuleScope
+from cuekit.model.approval import ApprovalRequest, Risk, RuleScope
 from cuekit.model.event import Tool
 from cuekit.model.rule import Effect, Rule
 from cuekit.model.times import rfc3339
 from cuekit.service import acting, lookup
 from cuekit.store import rules, tasks
-from cuekit.store.approvals import Approval, request_of
 
 Json = dict[str, Any]
-
-
-def rule_of(db: sqlite3.Connection, approval: Approval, decision: Decision) -> Rule:
-    """The rule that an always-decision makes. Raises InvalidState (`no_rule_possible`)."""
-    from cuekit.approvals.rules import from_request
-    from cuekit.files import project_root
-
-    task = tasks.get(db, approval.task_id)
-    root = task.cwd if task else approval.cwd or "/"
-    scope = RuleScope(decision.scope or RuleScope.TASK)
-    return from_request(
-        request_of(approval),
-        rule_id=rules.new_rule_id(),
-        scope=scope,
-        scope_ref=approval.task_id if scope is RuleScope.TASK else project_root(root),
-        made_by=decision.by,
-        made_at=time.time(),
-        from_approval=approval.approval_id,
-        root=root,
-        resolve=os.path.realpath,
-    )
 
 
 def list_rules(environ: Mapping[str, str], *, everything: bool = False) -> list[Json]:

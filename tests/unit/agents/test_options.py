@@ -89,13 +89,32 @@ def test_right_options_are_no_problem(kind: str, options: dict[str, Any]) -> Non
             "claude-code",
             {"sandbox": "read-only"},
             "claude-code takes no option 'sandbox'",
-            "its options on safety: mode, dangerously_skip_permissions",
+            "its options on safety: mode, dangerously_skip_permissions, approvals, "
+            "approval_channel",
         ),
         (
             "claude-code",
-            {"approval_channel": "stdio"},
-            "claude-code takes no option 'approval_channel'",
-            "its options on safety: mode, dangerously_skip_permissions",
+            {"approvals": "inbox"},
+            "approvals: inbox, but claude-code would be started so that it never asks",
+            'add "dangerously_skip_permissions": false',
+        ),
+        (
+            "codex",
+            {"approvals": "inbox"},
+            "approvals: inbox, but codex would be started so that it never asks",
+            'add "dangerously_skip_permissions": false, or "ask_for_approval": "on-request"',
+        ),
+        (
+            "codex",
+            {"approvals": "inbos"},
+            "approvals takes one of: 'dialog', 'inbox'; not 'inbos'",
+            "did you mean 'inbox'?",
+        ),
+        (
+            "gemini",
+            {"approvals": "inbox"},
+            "gemini takes no option 'approvals'",
+            "its options on safety: mode, approval_mode, dangerously_skip_permissions",
         ),
         (
             "gemini",
@@ -103,12 +122,11 @@ def test_right_options_are_no_problem(kind: str, options: dict[str, Any]) -> Non
             "approval_mode takes one of: 'default', 'auto_edit', 'yolo', 'plan'; not 'auto-edit'",
             "did you mean 'auto_edit'?",
         ),
-        ("codex", {"mode": "bach"}, "mode takes one of: 'interactive', 'batch'; not 'bach'", None),
         (
             "codex",
-            {"mode": "supervised"},
-            "mode takes one of: 'interactive', 'batch'; not 'supervised'",
-            None,
+            {"mode": "bach"},
+            "mode takes one of: 'interactive', 'batch', 'supervised'; not 'bach'",
+            "did you mean 'batch'?",
         ),
         (
             "pi",

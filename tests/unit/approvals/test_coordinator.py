@@ -7,18 +7,20 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cuekit.approvals.coordinator import Coordinator
+from cuekit.approvals.standing import checker
 from cuekit.errors import InvalidState
 from cuekit.launch import processes
 from cuekit.model.approval import ApprovalRequest, Decision, DecisionKind, Risk
 from cuekit.model.event import AgentEvent
 from cuekit.service import approvals as service
-from cuekit.store import approvals, db
+from cuekit.store import approvals, db, rules
 from tests.support.approval_place import Asking, asking, shell
 
 __all__ = ["asking"]
@@ -243,6 +245,37 @@ def test_a_rule_decides_without_waiting(asking: Asking) -> None:
 
     desk = at_desk(asking, scene)
     assert desk.told() == [REQUESTED, ("approval_resolved", "decided", "allow")]
+
+
+def test_always_at_the_pane_makes_the_rule_and_is_not_asked_again(asking: Asking) -> None:
+    always = Decision(DecisionKind.ALLOW_ALWAYS, scope="task", by="ann", how="pane")
+
+    async def scene(desk: Desk) -> None:
+        answer = desk.ask("git add a")
+        (approval_id,) = await desk.waiting()
+        assert desk.coordinator.decide(approval_id, always)
+        assert await answer == always
+        (rule,) = rules.for_task(desk.store, TASK, "/elsewhere")
+        assert (rule.command, rule.made_by, rule.from_approval) == ("git add a", "ann", approval_id)
+        check = checker(desk.store, TASK, str(asking.project))
+        decided = check(shell("git add a"), Risk.WRITE)
+        assert decided is not None
+        assert decided.by == f"rule:{rule.rule_id}"
+
+    at_desk(asking, scene)
+
+
+def test_always_is_once_where_no_rule_can_say_it(asking: Asking) -> None:
+    async def scene(desk: Desk) -> None:
+        answer = desk.ask("make > log")
+        (approval_id,) = await desk.waiting()
+        assert desk.coordinator.decide(approval_id, replace(ALLOW, kind=DecisionKind.ALLOW_ALWAYS))
+        decision = await answer
+        assert decision.kind is DecisionKind.ALLOW
+        assert "cannot be allowed for ever" in str(decision.message)
+        assert rules.all_rules(desk.store) == []
+
+    at_desk(asking, scene)
 
 
 def test_a_rule_that_cannot_be_applied_asks_a_person(asking: Asking) -> None:
