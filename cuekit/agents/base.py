@@ -48,6 +48,8 @@ class LaunchContext:
     hook_program: str | None  # run as `HOOK EVENT` with JSON on stdin; None: no hooks
     as_command: bool = False  # the first character may mean a command to the agent
     recorded_trust: bool | None = None  # the agent's own record on cwd; None: it has none
+    resume: str | None = None  # the agent's own id of a conversation to go on with
+    fork: bool = False  # as a branch of it, which leaves it as it is
 
 
 class Launch(NamedTuple):

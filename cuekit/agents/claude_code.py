@@ -53,7 +53,9 @@ class Asked(NamedTuple):
 
 def capabilities(mode: Mode) -> Capabilities:
     """Hooks tell what it does, in the TUI and with `-p` alike."""
-    return base.capabilities_of(KIND, mode, supports_activity=True)
+    return base.capabilities_of(
+        KIND, mode, supports_activity=True, supports_resume=True, supports_fork=True
+    )
 
 
 def prompt_text(spec: TaskSpec) -> str:
@@ -83,7 +85,7 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     too long for an argument is pasted.
     """
     prompt = prompt_text(spec)
-    words = _words_before_prompt(spec, context, None)
+    words = (*_words_before_prompt(spec, context, None), *_resume_words(context))
     files = {}
     if context.hook_program:
         from cuekit.agents.claude_settings import settings
@@ -105,6 +107,13 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     argv = (*words, *_prompt_words(spec, first, context))
     stdin: Literal["null", "tty"] = "null" if batch else "tty"
     return base.Launch(argv, stdin, environment, files, (*warnings, *changed))
+
+
+def _resume_words(context: base.LaunchContext) -> tuple[str, ...]:
+    if context.resume is None:
+        return ()
+    fork = ("--fork-session",) if context.fork else ()
+    return ("--resume", UserText(context.resume), *fork)
 
 
 def conversation_arguments(

@@ -37,7 +37,13 @@ SPECIAL_IN_TUI = "!"
 
 def capabilities(mode: Mode) -> Capabilities:
     """Hooks tell what it does, in the TUI and in `codex exec` alike."""
-    return base.capabilities_of(KIND, mode, supports_activity=True)
+    return base.capabilities_of(
+        KIND,
+        mode,
+        supports_activity=True,
+        supports_resume=True,
+        supports_fork=mode is not Mode.BATCH,
+    )
 
 
 def policies(version: str | None) -> tuple[str, ...]:
@@ -76,11 +82,14 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     warnings = _warnings(spec)
     if not base.is_batch(spec):
         first, changed = base.literal(prompt, SPECIAL_IN_TUI, context)
+        words += (UserText(context.resume),) if context.resume else ()
         if base.too_long(first):
             return base.Launch(words, files=inbox.files(spec), prompt_delivery="paste")
         argv = (*words, *base.prompt_words(first, SUBCOMMANDS, context))
         return base.Launch(argv, files=inbox.files(spec), warnings=changed)
     last_message = _last_message_file(context)
+    if context.resume:
+        words += ("resume", UserText(context.resume))
     if base.too_long(prompt) or prompt == "-":
         return base.Launch(
             (*words, "-"),
@@ -174,12 +183,21 @@ def _words_before_prompt(
     command = binary or (context.binary if context else COMMAND)
     return (
         command,
-        *(("exec",) if base.is_batch(spec) else ()),
+        *_subcommand(spec, context),
         *_permission_words(spec, context),
         *base.model_words(spec, "-m"),
         *(word for folder in spec.add_dirs for word in ("--add-dir", UserText(folder))),
         *(_context_words(spec, context) if context else ()),
     )
+
+
+def _subcommand(spec: TaskSpec, context: base.LaunchContext | None) -> tuple[str, ...]:
+    """`exec` in batch; the TUI goes on with a conversation, or branches it, as a subcommand."""
+    if base.is_batch(spec):
+        return ("exec",)
+    if context is None or context.resume is None:
+        return ()
+    return ("fork",) if context.fork else ("resume",)
 
 
 def _never_asks(spec: TaskSpec) -> bool:

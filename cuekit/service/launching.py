@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from cuekit import faults, files
 from cuekit.agents.base import Launch, LaunchContext, with_arguments
 from cuekit.errors import CuekitError
-from cuekit.launch import notify, processes, script, settlement
+from cuekit.launch import child_reports, notify, processes, script, settlement
 from cuekit.launch import plan as plans
 from cuekit.launch.environment import child_environment
 from cuekit.launch.plan import LaunchPlan, encode_environment
 from cuekit.model.lifecycle import Status
+from cuekit.model.report import FOLDER_VARIABLE, TASK_VARIABLE, TOKEN_VARIABLE
 from cuekit.model.task import new_task_id, run_mode, tmux_session_name
 from cuekit.paths import Home, task_folder
 from cuekit.service import supervising
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 START_SECONDS = 20.0
 SERVER_TRIES = 8
 PROMPT_FILE = "prompt.md"
+TOKEN_BYTES = 32
 LAUNCH_FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "launch")
 SUPERVISOR = os.path.join(LAUNCH_FOLDER, "supervisor.py")
 APPROVAL_HOOK = os.path.join(
@@ -81,6 +83,7 @@ def launch(
         argv = list(with_arguments(started.argv, resolved.binary.path, resolved.binary.arguments))
     warnings = [*resolved.warnings, *started.warnings, *([warning] if warning else [])]
     files.make_private_folder(home.runs)
+    token = os.urandom(TOKEN_BYTES).hex()
     row = {
         "task_id": task_id,
         "agent_kind": resolved.spec.agent_kind,
@@ -94,6 +97,7 @@ def launch(
         "warnings": warnings,
         "timeout_s": resolved.spec.timeout_s,
         "socket_path": tmux.socket(),
+        "token_sha256": child_reports.fingerprint(token),
         "submitter": processes.identity(os.getpid()),
         **extra,
     }
@@ -105,7 +109,7 @@ def launch(
         _make_task_folder(task_dir)
         faults.point("submit.task_folder_made")
         plan = _plan(resolved, started, argv, context, home, tmux, bool(extra.get("keep")))
-        _write_files(plan, resolved, started, environ)
+        _write_files(plan, resolved, started, environ, token)
         faults.point("submit.files_written")
         _start_session(tmux, plan, resolved)
     except BaseException as error:
@@ -147,6 +151,8 @@ def _context(
         prompt_file=os.path.join(task_dir, PROMPT_FILE),
         folder_trusted=resolved.trusted,
         hook_program=os.path.join(run_dir, plans.HOOK) if hooks else None,
+        resume=resolved.request.resume,
+        fork=resolved.request.fork,
         as_command=resolved.as_command,
         recorded_trust=resolved.recorded_trust,
     )
@@ -224,14 +230,24 @@ def _plan(
 
 
 def _write_files(
-    plan: LaunchPlan, resolved: "Resolved", started: Launch, environ: Mapping[str, str]
+    plan: LaunchPlan,
+    resolved: "Resolved",
+    started: Launch,
+    environ: Mapping[str, str],
+    token: str,
 ) -> None:
     run, python = plan.run_dir, sys.executable
     prompt = resolved.prompt.encode("utf-8")
     files.replace_file(os.path.join(plan.task_dir, PROMPT_FILE), prompt)
     for name, content in started.files.items():
         files.replace_file(os.path.join(run, name), content.encode("utf-8"))
-    added = {**started.environment, "CUEKIT_TASK_ID": plan.task_id, "CUEKIT_HOME": plan.home}
+    added = {
+        **started.environment,
+        TASK_VARIABLE: plan.task_id,
+        TOKEN_VARIABLE: token,
+        FOLDER_VARIABLE: plan.task_dir,
+        "CUEKIT_HOME": plan.home,
+    }
     environment = child_environment(environ, added, plan.cwd)
     files.replace_file(os.path.join(run, plans.ENVIRONMENT), encode_environment(environment))
     died = script.pane_died_script(

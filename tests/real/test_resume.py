@@ -1,0 +1,42 @@
+"""An ended task's conversation goes on in a new pane, in the agents' own TUIs and in batch."""
+
+import pytest
+
+from tests.real.test_main_job import status, submit, wait
+from tests.support.model_server import Say
+from tests.support.real_agents import RealAgent
+
+
+@pytest.mark.parametrize("mode", ["interactive", "batch"])
+def test_a_conversation_goes_on_in_a_new_task(any_agent: RealAgent, mode: str) -> None:
+    any_agent.model.when("first", Say("one", chunks=1))
+    any_agent.model.when("and then", Say("two", chunks=1))
+    until = ["--until", "idle"] if mode == "interactive" else []
+    task = submit(any_agent, "--trust", "--mode", mode, "the first question")
+    wait(any_agent, task, *until)
+    if mode == "interactive":
+        any_agent.cuekit("task", "finish", task["task_id"])
+    again = any_agent.cuekit("task", "resume", task["task_id"], "and then?", "--trust")
+    view = wait(any_agent, again, *until)
+    assert view["summary"] == "two", view
+    body = str(any_agent.model.turns[-1].body)
+    assert "the first question" in body
+    assert "and then?" in body
+    any_agent.cuekit("task", "cancel", again["task_id"])
+
+
+def test_a_fork_leaves_the_old_conversation_as_it_is(any_agent: RealAgent) -> None:
+    any_agent.model.when("first", Say("one", chunks=1))
+    any_agent.model.when("elsewhere", Say("two", chunks=1))
+    any_agent.model.when("back", Say("three", chunks=1))
+    task = submit(any_agent, "--trust", "the first question")
+    wait(any_agent, task, "--until", "idle")
+    fork = any_agent.cuekit("task", "resume", task["task_id"], "elsewhere", "--fork", "--trust")
+    view = wait(any_agent, fork, "--until", "idle")
+    assert view["summary"] == "two", view
+    any_agent.cuekit("task", "steer", task["task_id"], "back", "--wait")
+    assert status(any_agent, task)["summary"] == "three"
+    body = str(any_agent.model.turns[-1].body)
+    assert "the first question" in body
+    assert "elsewhere" not in body
+    any_agent.cuekit("task", "cancel", task["task_id"], fork["task_id"])
