@@ -88,6 +88,7 @@ class PaneInbox:
         self.payload = payload
         self.event = event
         self.parent = os.getppid()
+        self.turn: int | None = None  # known once the supervisor has read of the request
         self.answered = os.path.join(plan.run_dir, ANSWERED, str(os.getpid()))
         settings = files.read_json(os.path.join(plan.run_dir, INBOX_FILE)) or {}
         limit = settings.get("handover_s") or INBOX_LIMIT_S - BEFORE_LIMIT
@@ -140,7 +141,6 @@ class PaneInbox:
     def _wait(self, approval_id: str, request: ApprovalRequest) -> Decision | None:
         """The decision; None when it is not this hook's any more."""
         os.makedirs(self.answered, mode=0o700, exist_ok=True)
-        begun = tasks.get(self.db, self.plan.task_id)
         asked = time.time()
         with notify.Waiter([self.plan.run_dir]) as waiter:
             while True:
@@ -150,7 +150,7 @@ class PaneInbox:
                 if stored.state != ApprovalState.PENDING:
                     self._tell_resolved(approval_id)
                     return approvals.decision_of(stored)
-                over = self._over_at_the_pane(begun, asked)
+                over = self._over_at_the_pane(asked)
                 if over is not None:
                     self._close(approval_id, *over)
                 elif time.monotonic() >= self.deadline:
@@ -159,21 +159,21 @@ class PaneInbox:
                     left = self.deadline - time.monotonic()
                     waiter.wait(max(0.0, min(RECHECK_SECONDS, left)))
 
-    def _over_at_the_pane(
-        self, begun: tasks.Task | None, asked: float
-    ) -> tuple[ApprovalState, str] | None:
+    def _over_at_the_pane(self, asked: float) -> tuple[ApprovalState, str] | None:
         """How the request ended without us; None while it waits."""
         if os.getppid() != self.parent:
             return self._how_ended()
         if self._is_answered():
             return ApprovalState.WITHDRAWN, AT_THE_PANE
         now = tasks.get(self.db, self.plan.task_id)
-        if now is None or now.ended or begun is None:
+        if now is None or now.ended:
             return ApprovalState.ABANDONED, "the task has ended"
         since = now.activity_since or 0.0
         at_rest = now.activity == Activity.IDLE and now.activity_source in EXACT and since > asked
-        if at_rest or now.turn != begun.turn:
+        if at_rest or self.turn not in (None, now.turn):
             return ApprovalState.WITHDRAWN, AT_THE_PANE
+        if now.activity == Activity.WAITING_APPROVAL:
+            self.turn = now.turn
         return None
 
     def _how_ended(self) -> tuple[ApprovalState, str]:

@@ -261,6 +261,24 @@ def test_a_turn_that_is_over_was_answered_at_the_pane(hook: Hook) -> None:
     assert hook.place.stored(asked.approval_id).state == "withdrawn"
 
 
+def test_a_turn_of_which_the_supervisor_reads_late_ends_nothing(hook: Hook) -> None:
+    child = hook.start()
+    asked = hook.asked()
+
+    def supervisor_sees(**values: Any) -> None:
+        with closing(db.open_store(hook.place.home)) as store:
+            tasks.update(store, TASK, values)
+        notify.wake(str(hook.run))
+
+    supervisor_sees(activity="working", turn=1)  # the prompt came first, and is read only now
+    supervisor_sees(activity="waiting_approval", turn=1)
+    with pytest.raises(subprocess.TimeoutExpired):
+        child.wait(0.3)
+    supervisor_sees(activity="working", turn=2)
+    assert said(child) is None
+    assert hook.place.stored(asked.approval_id).state == "withdrawn"
+
+
 def test_a_title_that_looks_at_rest_ends_nothing(hook: Hook) -> None:
     child = hook.start()
     asked = hook.asked()
