@@ -8,6 +8,15 @@ from cuekit.model.task import TaskSpec
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _NAMES = {0x00: "NUL", 0x07: "BEL", 0x08: "backspace", 0x1B: "ESC", 0x7F: "DEL"}
 
+REPORTING = """\
+Reporting back:
+Whoever gave you this task reads what you report, with the MCP tool `report` of the server cuekit \
+if you have it, else with this command (it needs no ids; never print CUEKIT_CHILD_TOKEN):
+cuekit task report --type TYPE --message "what they should know"
+TYPE is completed, failed or blocked, once, before your last answer; progress after each larger \
+step; help_requested when you cannot go on without an answer: then end your turn, and the answer \
+comes as your next message. Reporting does not end the task: answer as you would without it."""
+
 
 def render(spec: TaskSpec) -> str:
     """The text that the agent is given: fixed sections, an empty line between them.
@@ -21,6 +30,7 @@ def render(spec: TaskSpec) -> str:
         _bullets("Constraints", spec.constraints),
         _bullets("Inputs", spec.inputs),
         _block("Expected output", spec.expected_output),
+        REPORTING if spec.reporting else "",
     ]
     return "\n\n".join(section for section in sections if section)
 

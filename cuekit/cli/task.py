@@ -17,6 +17,9 @@ COMMANDS = {
     "events": Entry("cuekit.cli.task_events", "events", "Print what happened, event by event."),
     "resume": Entry("cuekit.cli.task_resume", "resume", "Go on with an ended conversation."),
     "cancel": Entry("cuekit.cli.task_end", "cancel", "Stop tasks and end their processes."),
+    "report": Entry(
+        "cuekit.cli.task_report", "report", "For the agent itself: report to its parent."
+    ),
     "delete": Entry("cuekit.cli.task_remove", "delete", "Remove ended tasks and their files."),
     "cleanup": Entry("cuekit.cli.task_remove", "cleanup", "Remove all ended tasks that fit."),
 }

@@ -40,6 +40,7 @@ def as_text(view: dict[str, Any], now: float) -> str:
     fields = [
         ("activity", _activity(view, now)),
         ("turn", _turn(view)),
+        ("reported", _reported(view)),
         ("name", view["name"]),
         ("labels", ", ".join(view["labels"])),
         ("cwd", view["cwd"]),
@@ -88,6 +89,13 @@ def _turn(view: dict[str, Any]) -> str | None:
     if not view["turn"]:
         return None
     return str(view["turn"]) + (f", the last one {view['last_turn']}" if view["last_turn"] else "")
+
+
+def _reported(view: dict[str, Any]) -> str | None:
+    reported = view["reported"]
+    if not reported:
+        return None
+    return f"{reported['type'].replace('_', ' ')}: {_shortened(reported['message'])}"
 
 
 def _times(view: dict[str, Any], now: float) -> str:

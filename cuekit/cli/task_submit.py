@@ -52,6 +52,9 @@ from cuekit.errors import InvalidInput
 @click.option("--session", metavar="ID", help="The session that the task is to belong to.")
 @click.option("--label", "labels", multiple=True, metavar="TEXT", help="A label to find it by.")
 @click.option("--name", help="A name; no two live tasks have the same one.")
+@click.option(
+    "--reporting/--no-reporting", default=None, help="Tell the agent how to report back, or not."
+)
 @click.option("--trust", is_flag=True, help="Trust the working directory, as the agent asks it.")
 @click.option("--keep", is_flag=True, help="Leave the pane open when the task has ended.")
 @click.option("--lenient", is_flag=True, help="Take bad adapter options as their defaults.")

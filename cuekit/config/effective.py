@@ -34,6 +34,7 @@ class SubmitDefaults:
     timeout_s: float | None = None
     keep: bool | None = None
     session: str | None = None
+    reporting: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,14 @@ class AdapterSettings:
     permissions: Literal["prompt", "bypass"] | None = None
     command: tuple[str, ...] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ParentSettings:
+    """What agents that use cuekit over MCP may do; only the user's own file has a say in it."""
+
+    shell: Literal["allow", "deny"] = "deny"
+    approvals: Literal["allow", "deny"] = "deny"
 
 
 @dataclass(frozen=True)
@@ -67,6 +76,7 @@ class Effective:
     submit: SubmitDefaults = SubmitDefaults()
     adapters: Mapping[str, AdapterSettings] = field(default_factory=dict)
     multiplexer: MultiplexerSettings = MultiplexerSettings()
+    parents: ParentSettings = ParentSettings()
     sources: Mapping[str, str] = field(default_factory=dict)
     ignored: str | None = None
     warnings: tuple[str, ...] = ()
@@ -87,7 +97,17 @@ def effective_from(settings: Settings) -> dict[str, Any]:
         "submit": _submit(settings),
         "adapters": {kind: _adapter(settings, kind) for kind in kinds},
         "multiplexer": MultiplexerSettings(**_section(settings, ("multiplexer",))),
+        "parents": _parents(settings),
     }
+
+
+def _parents(settings: Settings) -> ParentSettings:
+    shell = settings.get(("mcp", "shell"))
+    approvals = settings.get(("approvals", "parents"))
+    return ParentSettings(
+        shell="allow" if shell and shell.value == "allow" else "deny",
+        approvals="allow" if approvals and approvals.value == "allow" else "deny",
+    )
 
 
 def _adapter(settings: Settings, kind: str) -> AdapterSettings:

@@ -26,9 +26,12 @@ def effective(cwd: str, home: Home, environ: Mapping[str, str]) -> Effective:
     project: Settings = {}
     refused: Settings = {}
     trusted, ignored = False, None
+    warnings: tuple[str, ...] = ()
     if examined is not None:
         from cuekit.config import trust
 
+        if examined.users_own:
+            warnings = (_users_own(examined, home),)
         trusted = trust.content_trusted(home, examined.path, examined.sha256)
         refused = {} if trusted else examined.needs_trust
         project = {key: at for key, at in examined.settings.items() if key not in refused}
@@ -46,6 +49,7 @@ def effective(cwd: str, home: Home, environ: Mapping[str, str]) -> Effective:
         **effective_from(settings),
         sources={dotted(key): setting.source for key, setting in settings.items()},
         ignored=ignored,
+        warnings=warnings,
         project_file=examined.path if examined else None,
         project_trusted=trusted,
         settings=settings,
@@ -61,6 +65,7 @@ class Examined:
     sha256: str
     settings: Settings
     needs_trust: Settings
+    users_own: tuple[str, ...] = ()  # names that only the user's own file may say
 
 
 def examine(file: str, home: Home, environ: Mapping[str, str]) -> Examined | None:
@@ -77,8 +82,12 @@ def _examine(file: str, user: Settings, environ: Mapping[str, str]) -> Examined 
     read = _read(file, environ)
     if read is None:
         return None
-    sha256, settings = read
-    return Examined(file, sha256, settings, safety.split_untrusted(settings, user)[1])
+    from cuekit.config.schema import USER_ONLY
+
+    sha256, said = read
+    settings = {key: setting for key, setting in said.items() if key not in USER_ONLY}
+    users_own = tuple(dotted(key) for key in said if key in USER_ONLY)
+    return Examined(file, sha256, settings, safety.split_untrusted(settings, user)[1], users_own)
 
 
 def content_state(file: str, sha256: str) -> str:
@@ -133,6 +142,11 @@ def _placed(command: tuple[str, ...], file: str, environ: Mapping[str, str]) -> 
     elif "/" in program:
         program = os.path.normpath(os.path.join(os.path.dirname(file), program))
     return (program, *command[1:])
+
+
+def _users_own(examined: Examined, home: Home) -> str:
+    names = ", ".join(examined.users_own)
+    return f"ignored in {examined.path}: {names} (only {home.config} may say it)"
 
 
 def _ignored(file: str, refused: Settings, known: bool) -> str:

@@ -103,6 +103,7 @@ SUBMIT: Mapping[str, Check] = {
     "timeout": _duration,
     "keep": _boolean,
     "session": _line,
+    "reporting": _boolean,
 }
 ADAPTER: Mapping[str, Check] = {
     "permissions": _one_of("prompt", "bypass"),
@@ -115,7 +116,12 @@ MULTIPLEXER: Mapping[str, Check] = {
     "width": _whole(20, 1000),
     "height": _whole(5, 1000),
 }
-SECTIONS = ("submit", "adapters", "multiplexer")
+APPROVALS: Mapping[str, Check] = {"parents": _one_of("allow", "deny")}
+MCP: Mapping[str, Check] = {"shell": _one_of("allow", "deny")}
+SECTIONS = ("submit", "adapters", "multiplexer", "approvals", "mcp")
+PLAIN = {"submit": SUBMIT, "multiplexer": MULTIPLEXER, "approvals": APPROVALS, "mcp": MCP}
+USER_ONLY = frozenset({("approvals", "parents"), ("mcp", "shell")})
+"""What only the user's own file may say, however much they trust a project's."""
 OPTIONS = "options"
 
 
@@ -145,7 +151,7 @@ def _walk(
             for kind, adapter in _names(here, part, kinds, problems, "no agent kind"):
                 yield from _adapter(kind, adapter, problems)
         else:
-            checks = SUBMIT if section == "submit" else MULTIPLEXER
+            checks = PLAIN[section]
             for key, value in _checked(here, part, checks, checks, problems):
                 if key[-1] in ("agent", "agent_kind") and value not in kinds:
                     problems.append((key, f"no agent kind {value!r}; {nearest(value, kinds)}"))

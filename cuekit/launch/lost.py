@@ -5,10 +5,11 @@ import os
 import sqlite3
 
 from cuekit import files
+from cuekit.launch import child_reports, processes, sentinel, settlement
 from cuekit.launch import plan as plans
-from cuekit.launch import processes, sentinel, settlement
 from cuekit.model.lifecycle import EndCause, Evidence, Status
 from cuekit.paths import Home
+from cuekit.store import tasks
 from cuekit.store.tasks import Task
 
 
@@ -30,7 +31,8 @@ def settle_lost(home: Home, db: sqlite3.Connection, task: Task) -> bool:
         processes.end_tree(lambda: processes.members(task.task_id, roots))
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(run_dir, plans.ENVIRONMENT))
-        return settlement.settle(db, task, run_dir, evidence)
+        child_reports.drain(db, task.task_id, task.task_dir, run_dir)
+        return settlement.settle(db, tasks.get(db, task.task_id) or task, run_dir, evidence)
     finally:
         if lock >= 0:
             os.close(lock)

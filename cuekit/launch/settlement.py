@@ -12,7 +12,8 @@ from typing import Any
 from cuekit.launch import events, notify
 from cuekit.launch import plan as plans
 from cuekit.model.activity import Activity, Source
-from cuekit.model.lifecycle import Evidence, Verdict, judge
+from cuekit.model.lifecycle import Evidence, Verdict, judge, with_report
+from cuekit.model.report import ENDING
 from cuekit.store import tasks
 from cuekit.store.tasks import Task
 
@@ -24,7 +25,7 @@ def settle(db: sqlite3.Connection, task: Task, run_dir: str, evidence: Evidence)
 
     Raises sqlite3.Error when the store cannot be written for half a minute.
     """
-    verdict = judge(evidence)
+    verdict = with_report(judge(evidence), task.reported)
     values: dict[str, Any] = {
         "exit_code": evidence.exit_code,
         "exit_signal": evidence.exit_signal,
@@ -34,6 +35,8 @@ def settle(db: sqlite3.Connection, task: Task, run_dir: str, evidence: Evidence)
         "activity_source": Source.SUPERVISOR,
         "activity_detail": None,
     }
+    if task.reported is not None and task.reported.get("type") in ENDING:
+        values["summary"] = task.reported["message"]
     moved = _patiently(lambda: tasks.move(db, task.task_id, verdict.status, values))
     if moved:
         with contextlib.suppress(OSError):  # the folder may be gone or the disk full

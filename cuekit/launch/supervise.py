@@ -14,7 +14,7 @@ from typing import Any
 
 from cuekit import files
 from cuekit.activity import registry
-from cuekit.launch import child, events, notify, processes, sentinel, settlement
+from cuekit.launch import child, child_reports, events, notify, processes, sentinel, settlement
 from cuekit.launch import plan as plans
 from cuekit.launch import transcript as transcripts
 from cuekit.launch.capture import output_of
@@ -28,7 +28,7 @@ from cuekit.model.approval import INBOX_FILE
 from cuekit.model.lifecycle import EndCause, Evidence, Status
 from cuekit.paths import Home
 from cuekit.store import db as store
-from cuekit.store import tasks
+from cuekit.store import reports, tasks
 
 WATCH_SECONDS = 0.2
 REST_SECONDS = 1.0
@@ -164,14 +164,22 @@ class Supervisor:
             tasks.store_progress(self.db, self.plan.task_id, self.progress)
         if signals:
             notify.wake(self.plan.run_dir)
+        self._take_reports()
         if self.plan.first_prompt and self.typist is None and self.watch.is_ready(self.progress):
             self._type_first_prompt()
 
     def _take(self, one: Signal) -> None:
         before, self.progress = self.progress, reduce(self.progress, one)
+        if self.progress.turn > before.turn:
+            reports.more_to_do(self.db, self.plan.task_id, one.at)
         for kind, values in report(before, self.progress, one):
             if kind != "approval_requested" or not self.inbox:  # the hook told it, with its id
                 self._event(kind, values, at=one.at)
+
+    def _take_reports(self) -> None:
+        plan = self.plan
+        with contextlib.suppress(sqlite3.Error):  # they stay, and are taken up at the next look
+            child_reports.drain(self.db, plan.task_id, plan.task_dir, plan.run_dir)
 
     def _type_first_prompt(self) -> None:
         self.typist = os.posix_spawn(

@@ -34,6 +34,7 @@ class EventKind(StrEnum):
     RUN_FINISHED = "run_finished"  # outcome, cause, exit_code, exit_signal, error
     ERROR = "error"  # message, recoverable, code?
     STATUS = "status"  # whatever changed
+    REPORT = "report"  # type, message, payload, key, via, late: what the child itself reports
     RAW = "raw"  # native: the whole message
 
 

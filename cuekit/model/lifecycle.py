@@ -1,7 +1,9 @@
 """The states of a task, the one table of moves between them, and the verdict on an ended child."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Status(StrEnum):
@@ -134,3 +136,23 @@ def _judge_exit(evidence: Evidence) -> Verdict:
             f"the agent exited with 0, but its last turn did not end well{words}",
         )
     return Verdict(Status.COMPLETED)
+
+
+def with_report(verdict: Verdict, reported: Mapping[str, Any] | None) -> Verdict:
+    """The end as the child's own standing report has it.
+
+    A report can make a good end a worse one, never the other way round: that needs evidence.
+    """
+    if reported is None or verdict.status is not Status.COMPLETED:
+        return verdict
+    match reported.get("type"):
+        case "failed":
+            return Verdict(Status.FAILED, "reported_failed", str(reported.get("message")))
+        case "blocked":
+            return Verdict(
+                Status.BLOCKED,
+                "reported_blocked",
+                str(reported.get("message")),
+                "cuekit task resume goes on with it, once the way is clear",
+            )
+    return verdict

@@ -34,6 +34,7 @@ class TaskSpec:
     model: str | None = None
     timeout_s: float | None = None
     adapter_options: dict[str, Any] = field(default_factory=dict)
+    reporting: bool = False  # whether the prompt ends with how to report back
 
 
 def run_mode(spec: TaskSpec) -> Mode:

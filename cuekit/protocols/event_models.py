@@ -210,6 +210,18 @@ class Status(Values):
     kind: Literal["status"]
 
 
+class Report(Values):
+    """What the child itself reports, by `cuekit task report` or over MCP."""
+
+    kind: Literal["report"]
+    type: str
+    message: str
+    payload: Any = None
+    key: str | None = None
+    via: str
+    late: bool = False
+
+
 class Raw(Values):
     """A native message that nobody knows, whole."""
 
@@ -237,6 +249,7 @@ MODELS: dict[EventKind, type[Values]] = {
     EventKind.RUN_FINISHED: RunFinished,
     EventKind.ERROR: Error,
     EventKind.STATUS: Status,
+    EventKind.REPORT: Report,
     EventKind.RAW: Raw,
 }
 

@@ -23,7 +23,9 @@ _SUBMIT = {
     "timeout": None,
     "keep": False,
     "session": None,
+    "reporting": None,  # yes for a parent over MCP, else no
 }
+_PARENTS: dict[tuple[str, ...], Any] = {("approvals", "parents"): "deny", ("mcp", "shell"): "deny"}
 _MULTIPLEXER = {
     "backend": "tmux",
     "socket_name": None,
@@ -38,6 +40,7 @@ ORDINARY_FILE = 0o666
 def show(cwd: str, environ: Mapping[str, str]) -> dict[str, Any]:
     """Each setting in force for a folder, its source, and what was ignored for want of trust."""
     from cuekit.agents.registry import KINDS
+    from cuekit.config.schema import SECTIONS
 
     home = home_from(environ)
     effective = load.effective(cwd, home, environ)
@@ -45,8 +48,9 @@ def show(cwd: str, environ: Mapping[str, str]) -> dict[str, Any]:
         **{("submit", name): value for name, value in _SUBMIT.items()},
         **{("multiplexer", name): value for name, value in _MULTIPLEXER.items()},
         **{("adapters", kind, "permissions"): "bypass" for kind in KINDS},
+        **_PARENTS,
     }
-    order = {name: place for place, name in enumerate(("submit", "adapters", "multiplexer"))}
+    order = {name: place for place, name in enumerate(SECTIONS)}
     kinds = {kind: place for place, kind in enumerate(KINDS)}
     names = sorted(
         {**built_in, **effective.settings},

@@ -100,7 +100,23 @@ def resolve_all(db: sqlite3.Connection, refs: Sequence[str]) -> "list[Task]":
     """The tasks that several references name, each once, in the order given."""
     session_id = session_here() if LAST in refs else ""
     found = {task.task_id: task for task in (resolve(db, ref, session_id) for ref in refs)}
-    return list(found.values())
+    return [_with_reports(db, task) for task in found.values()]
+
+
+def _with_reports(db: sqlite3.Connection, task: "Task") -> "Task":
+    """The task, after what its child left as files was taken up."""
+    if not os.path.isdir(os.path.join(task.task_dir, "reports")):
+        return task
+    from cuekit.launch import child_reports
+    from cuekit.store import tasks
+
+    run_dir = os.path.join(os.path.dirname(_database(db)), "run", task.task_id)
+    child_reports.drain(db, task.task_id, task.task_dir, run_dir)
+    return tasks.get(db, task.task_id) or task
+
+
+def _database(db: sqlite3.Connection) -> str:
+    return str(db.execute("PRAGMA database_list").fetchone()["file"])
 
 
 def resolve_one(db: sqlite3.Connection, ref: str) -> "Task":

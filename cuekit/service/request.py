@@ -46,6 +46,8 @@ class SubmitRequest:
     resume: str | None = None  # the agent's own session id
     fork: bool = False
     resumed_from: str | None = None  # the task whose conversation goes on
+    reporting: bool | None = None  # whether the prompt tells how to report back
+    via: str = "shell"  # how it was asked for: shell, or mcp
 
 
 def check_texts(request: SubmitRequest) -> None:

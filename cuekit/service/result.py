@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Mapping
 
+from cuekit.model.report import ENDING
 from cuekit.service import lookup
 from cuekit.service.transcript import readable_tail, wait_for_writer
 from cuekit.service.views import Json, error_view, transcript_path
@@ -20,12 +21,14 @@ ARTIFACTS = (
 def result(ref: str, environ: Mapping[str, str]) -> Json:
     """The result as it stands; `final` tells whether the task has ended.
 
-    `summary` is the agent's last message; where the agent tells none, the last readable lines of
+    `summary` is what the child reported on its outcome, else the agent's last message; where the agent tells none, the last readable lines of
     its output, once it has ended.
     """
     with lookup.settled_store(environ) as (home, db):
         task = lookup.resolve_one(db, ref)
     summary = task.summary
+    if task.reported is not None and task.reported["type"] in ENDING:
+        summary = task.reported["message"]
     if summary is None and task.ended and _speaks_by_output(task):
         wait_for_writer(home, task)
         summary = readable_tail(task, TAIL_LINES)

@@ -1,6 +1,7 @@
 """`task resume`: a new run of an agent's own conversation, as a new task linked to the old one."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from cuekit.errors import InvalidState
 from cuekit.model.task import Mode
@@ -20,6 +21,8 @@ def resume(
     fork: bool = False,
     mode: str | None = None,
     trust: bool = False,
+    session: str | None = None,
+    via: str = "shell",
 ) -> Json:
     """Go on with the conversation of a task in a new pane; the new task's status view.
 
@@ -29,7 +32,8 @@ def resume(
     with lookup.settled_store(environ) as (_, db):
         old = lookup.resolve_one(db, ref)
     _check(old, fork, mode or old.mode)
-    made = submit(_request(old, message, fork, mode or old.mode, trust), environ)
+    request = _request(old, message, fork, mode or old.mode, trust)
+    made = submit(replace(request, session=session or old.session_id, via=via), environ)
     return status([str(made["task_id"])], environ)[0]
 
 
@@ -69,11 +73,11 @@ def _request(old: Task, message: str, fork: bool, mode: str, trust: bool) -> Sub
         add_dirs=tuple(spec["add_dirs"]),
         adapter_options=options,
         timeout_s=old.timeout_s,
-        session=old.session_id,
         labels=tuple(old.labels),
         trust=trust,
         keep=bool(old.keep),
         resume=old.agent_session_id,
         fork=fork,
         resumed_from=old.task_id,
+        reporting=bool(spec.get("reporting")),
     )

@@ -21,7 +21,7 @@ from cuekit.panes.message import checked
 from cuekit.panes.steer import Receipt, Target, deliver, dialog_open, press
 from cuekit.paths import Home
 from cuekit.service import lookup
-from cuekit.store import tasks
+from cuekit.store import reports, tasks
 from cuekit.store.tasks import Task
 
 LOCK = "pane.lock"
@@ -104,6 +104,8 @@ def steer(
                 receipt = deliver(
                     target, text, as_command=as_command, force=force, submit=not no_submit
                 )
+        if name is None and not no_submit:
+            reports.more_to_do(db, place.task_id, time.time())
         done: dict[str, Any] = {
             "task_id": place.task_id,
             "receipt": {
@@ -141,6 +143,7 @@ def _steer_sidecar(
         when_idle=when_idle,
         deadline=deadline,
     )
+    reports.more_to_do(place.db, place.task_id, time.time())
     answer = None
     if wait:
         answer = steer_sidecar.await_answer(

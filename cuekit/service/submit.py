@@ -79,6 +79,7 @@ def resolve(
     effective = load.effective(cwd, home, environ)
     defaults: dict[str, Any] = {}
     kind = _agent_kind(request, effective, environ, defaults)
+    _check_over_mcp(request, kind, effective, home)
     agent = adapters.module(kind)
     caller = _caller_options(request)
     options, applied = safety.apply({}, kind, effective, caller_options=caller)
@@ -97,6 +98,7 @@ def resolve(
             request.timeout_s, effective.submit.timeout_s, "timeout", effective, defaults
         ),
         adapter_options=options,
+        reporting=_reporting(request, effective, defaults),
     )
     supervising.check(request, spec)
     binary = adapters.find(kind, environ, effective.adapter(kind).command)
@@ -191,6 +193,23 @@ def _default(
     source = effective.sources.get(f"submit.{name}", "the configuration")
     defaults[name] = {"value": configured, "source": source}
     return configured
+
+
+def _reporting(request: SubmitRequest, effective: Effective, defaults: dict[str, Any]) -> bool:
+    """Whether the prompt tells how to report: unless it is said, only to a parent over MCP."""
+    configured = effective.submit.reporting
+    told = _default(request.reporting, configured, "reporting", effective, defaults)
+    return request.via == "mcp" if told is None else bool(told)
+
+
+def _check_over_mcp(request: SubmitRequest, kind: str, effective: Effective, home: Home) -> None:
+    """Raises InvalidState (`shell_not_allowed`): an agent may not start commands as it likes."""
+    if request.via == "mcp" and kind == "shell" and effective.parents.shell != "allow":
+        raise InvalidState(
+            "tasks of the kind shell are not allowed over MCP",
+            code="shell_not_allowed",
+            hint=f"the user may set mcp: {{shell: allow}} in {home.config}",
+        )
 
 
 def _model(

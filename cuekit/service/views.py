@@ -111,6 +111,7 @@ def status_view(
         "turn": task.turn,
         "last_turn": task.last_turn,
         "summary": task.summary,
+        "reported": reported_view(task),
         "cwd": task.cwd,
         "session_id": task.session_id,
         "name": task.name,
@@ -129,6 +130,14 @@ def status_view(
         "warnings": task.warnings,
         "error": error_view(task),
     }
+
+
+def reported_view(task: Task) -> Json | None:
+    """What the child itself has reported last and still holds, with the time of it."""
+    if task.reported is None:
+        return None
+    said = {name: task.reported.get(name) for name in ("type", "message", "payload")}
+    return {**said, "reported_at": time_or_null(task.reported.get("at"))}
 
 
 def error_view(task: Task) -> Json | None:

@@ -10,7 +10,7 @@ from cuekit.launch import notify
 from cuekit.launch.events import EventLog
 from cuekit.model.activity import Activity, Progress, Signal, SignalKind, Source, reduce
 from cuekit.model.event import AgentEvent, EventKind
-from cuekit.store import tasks
+from cuekit.store import reports, tasks
 
 PARTIAL = frozenset({EventKind.TOOL_CALL_INPUT_DELTA, EventKind.TOOL_OUTPUT_DELTA})
 TURN_ENDS = {
@@ -87,7 +87,10 @@ class Journal:
     def _reduce(self, event: AgentEvent) -> None:
         signal = self._signal(event)
         if signal is not None:
-            self.progress = reduce(self.progress, signal)
+            before, self.progress = self.progress, reduce(self.progress, signal)
+            if self.progress.turn > before.turn:
+                with contextlib.suppress(sqlite3.Error):
+                    reports.more_to_do(self._db, self._task_id, signal.at)
 
     def _signal(self, event: AgentEvent) -> Signal | None:
         values, now = event.values, time.time()

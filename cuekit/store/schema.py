@@ -108,6 +108,24 @@ CREATE TABLE inbox (
 CREATE INDEX inbox_by_task ON inbox (task_id, message_id);
 """
 
+REPORTS = """
+ALTER TABLE task ADD COLUMN token_sha256 TEXT;
+ALTER TABLE task ADD COLUMN reported TEXT;
+CREATE TABLE report (
+  report_id INTEGER PRIMARY KEY AUTOINCREMENT,
+  task_id TEXT NOT NULL REFERENCES task (task_id) ON DELETE CASCADE,
+  seq INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  message TEXT NOT NULL,
+  payload TEXT,
+  key TEXT,
+  via TEXT NOT NULL,
+  late INTEGER NOT NULL DEFAULT 0,
+  reported_at REAL NOT NULL
+);
+CREATE UNIQUE INDEX report_by_key ON report (task_id, key) WHERE key IS NOT NULL;
+"""
+
 
 def _run(db: Connection, script: str) -> None:
     for statement in script.split(";\n"):
@@ -125,4 +143,9 @@ def second(db: Connection) -> None:
     _run(db, APPROVALS)
 
 
-MIGRATIONS = (first, second)
+def third(db: Connection) -> None:
+    """What children report, and the hash of the token that lets them."""
+    _run(db, REPORTS)
+
+
+MIGRATIONS = (first, second, third)

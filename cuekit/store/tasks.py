@@ -20,6 +20,7 @@ JSON_COLUMNS = (
     "warnings",
     "error",
     "usage",
+    "reported",
     "submitter",
     "supervisor",
     "child",
@@ -66,6 +67,7 @@ class Task(NamedTuple):
     exit_signal: int | None
     error: dict[str, Any] | None
     usage: dict[str, Any] | None
+    reported: dict[str, Any] | None  # the child's own report that stands: type, message, at
     socket_path: str | None
     pane_id: str | None
     submitter: dict[str, Any] | None

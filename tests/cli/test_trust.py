@@ -187,7 +187,9 @@ def test_each_setting_is_shown_with_the_place_that_it_comes_from(user: User) -> 
         "submit.timeout": ("1800s", f"{user.root}/cuekit/config.yaml:2"),
         "submit.keep": (False, "built-in"),
         "submit.session": (None, "built-in"),
+        "submit.reporting": (None, "built-in"),
     }
+    assert rows["approvals.parents"] == rows["mcp.shell"] == ("deny", "built-in")
     assert rows["adapters.codex.permissions"] == ("bypass", "built-in")
     assert [row["name"] for row in shown["ignored"]] == [
         "adapters.codex.permissions",
