@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cuekit.model.task import tmux_session_name
-from tests.support.model_server import Say, Shell
+from tests.support.model_server import Call, Say, Shell
 from tests.support.real_agents import RealAgent
 from tests.support.wait import wait_until
 
@@ -218,6 +218,44 @@ def test_the_input_is_changed_before_it_runs(claude: RealAgent) -> None:
     pane.until_idle()
     assert made(claude)
     assert not (claude.project / "something-else").exists()
+
+
+def test_a_question_is_answered_from_another_shell(claude: RealAgent) -> None:
+    options = [{"label": name, "description": name} for name in ("Red", "Blue")]
+    question = {"question": "Which?", "header": "Colour", "multiSelect": False, "options": options}
+    claude.model.when(PROMPT, Call("AskUserQuestion", {"questions": [question]}))
+    claude.model.default("So it is.")
+    pane = Pane(claude)
+    asked = pane.asked()
+    assert pane.shown(asked["approval_id"])["may"] == ["answer", "deny", "cancel_run", "handover"]
+    claude.cuekit("approval", "answer", asked["approval_id"], "Blue")
+    assert pane.until_idle()["last_turn"] == "completed"
+    told = json.dumps([turn.tool_results for turn in claude.model.turns])
+    assert "Blue" in told
+    pane.no_hook_is_left()
+
+
+def test_cancel_run_ends_the_turn_of_claude(claude: RealAgent) -> None:
+    ask_for(claude)
+    pane = Pane(claude)
+    asked = pane.asked()
+    claude.cuekit("approval", "cancel-run", asked["approval_id"])
+    assert pane.until_idle()["last_turn"] == "interrupted"
+    assert not made(claude)
+    pane.no_hook_is_left()
+
+
+def test_an_edit_of_a_file_is_asked_for_with_its_path(claude: RealAgent) -> None:
+    call = Call("Write", {"file_path": str(claude.project / "made-by-agent"), "content": "x\n"})
+    claude.model.when(PROMPT, call)
+    claude.model.default("It is done.")
+    pane = Pane(claude)
+    asked = pane.asked()
+    assert (asked["tool"], asked["risk"]) == ("write", "write")
+    assert asked["input"]["path"] == str(claude.project / "made-by-agent")
+    claude.cuekit("approval", "allow", asked["approval_id"])
+    assert pane.until_idle()["last_turn"] == "completed"
+    assert made(claude)
 
 
 def test_an_escape_at_the_pane_ends_what_codex_asked(codex: RealAgent) -> None:
