@@ -23,7 +23,7 @@ group = LazyGroup(
 )
 
 HEADERS = ("AGENT", "VERSION", "VERIFIED", "FOUND", "FLAGS FROM")
-ABILITY_HEADERS = ("AGENT", "INTERACTIVE", "BATCH")
+ABILITY_HEADERS = ("AGENT", "SUPERVISED", "INTERACTIVE", "BATCH")
 ABILITIES = {
     "supports_steering": "steer",
     "supports_attach": "attach",
@@ -68,6 +68,7 @@ def as_text(value: dict[str, Any]) -> str:
     able = [
         [
             adapter["agent_kind"],
+            "yes" if "supervised" in adapter["modes"] else "no",
             abilities(adapter["modes"]["interactive"]),
             abilities(adapter["modes"]["batch"]),
         ]

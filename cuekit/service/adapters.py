@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cuekit.agents import registry
-from cuekit.agents.base import MODES, Agent
+from cuekit.agents.base import MODES, Agent, modes_of
 from cuekit.errors import CuekitError
 from cuekit.files import make_private_folder, read_json, replace_json
 from cuekit.paths import Home, home_from
@@ -150,7 +150,7 @@ def _view(
     kind: str, binary: Binary | None, probed: Probe, problem: CuekitError | None
 ) -> dict[str, Any]:
     agent = registry.get(kind)
-    capabilities = {str(mode): agent.capabilities(mode).as_json() for mode in MODES}
+    capabilities = {str(mode): agent.capabilities(mode).as_json() for mode in modes_of(kind)}
     default = capabilities[str(agent.capabilities(MODES[0]).default_mode)]
     shared = ("agent_kind", "default_mode", "supported_modes")
     return {

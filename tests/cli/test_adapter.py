@@ -54,7 +54,7 @@ def test_its_json_has_each_kind_with_its_capabilities(
     codex = value["adapters"][0]
     assert codex["supports_model_selection"] is True
     assert (codex["version"], codex["path"]) == ("0.171.0", str(tmp_path / "bin" / "codex"))
-    assert codex["supported_modes"] == ["interactive", "batch"]
+    assert codex["supported_modes"] == ["interactive", "batch", "supervised"]
     assert all(set(view) == set(codex) for view in value["adapters"])
 
 
@@ -78,8 +78,9 @@ def test_its_table_says_what_is_installed_and_what_to_install(
     assert "not installed: npm install -g opencode-ai" in rows["opencode"]
     able = {line.split()[0]: line for line in out.split("\n\n")[1].splitlines()}
     assert able["codex"].split()[1:] == [
-        *("steer", "attach", "model", "interrupt", "follow-up", "activity"),
-        *("attach", "model", "activity"),
+        "yes",
+        *("steer", "attach", "model", "interrupt", "follow-up", "activity", "resume", "fork"),
+        *("attach", "model", "activity", "resume"),
     ]
 
 

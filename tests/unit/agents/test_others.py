@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cuekit.agents import registry
+from cuekit.agents import base, registry
 from cuekit.agents.base import LaunchContext, with_arguments
 from cuekit.agents.jcode import FEEDER
 from cuekit.agents.prompt import render
@@ -123,7 +123,8 @@ def test_batch_and_interactive_are_told_apart_in_the_capabilities(kind: str) -> 
     assert (interactive.supports_steering, batch.supports_steering) == (True, False)
     assert (batch.supports_interrupt, batch.follow_up_while_running) == (False, False)
     assert interactive.agent_kind == batch.agent_kind == kind
-    assert interactive.supported_modes == (Mode.INTERACTIVE, Mode.BATCH)
+    assert interactive.supported_modes[:2] == (Mode.INTERACTIVE, Mode.BATCH)
+    assert (Mode.SUPERVISED in interactive.supported_modes) == (kind in base.PROTOCOLS)
     assert interactive.default_mode is Mode.INTERACTIVE
 
 

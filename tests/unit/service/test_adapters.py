@@ -238,8 +238,8 @@ def test_the_view_of_an_adapter(tmp_path: Path, environ: dict[str, str], home: H
         "supports_artifacts": True,
         "supports_live_progress": False,
         "supports_approvals": False,
-        "supports_resume": False,
-        "supports_fork": False,
+        "supports_resume": True,
+        "supports_fork": True,
         "supports_interrupt": True,
         "supports_activity": True,
         "can_modify_tool_input": False,
@@ -247,7 +247,7 @@ def test_the_view_of_an_adapter(tmp_path: Path, environ: dict[str, str], home: H
         "follow_up_while_running": True,
         "emits_file_change_events": False,
         "default_mode": "interactive",
-        "supported_modes": ["interactive", "batch"],
+        "supported_modes": ["interactive", "batch", "supervised"],
     }
     assert views["jcode"]["verified"] is False
     assert views["gemini"] | {"modes": None} == views["gemini"] | {
