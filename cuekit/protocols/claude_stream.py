@@ -27,6 +27,7 @@ TURN_START_SECONDS = 30.0
 NEXT_TURN_SECONDS = 5.0
 INTERRUPT_SECONDS = 10.0
 CLEAN_SECONDS = 3.0
+LOOK_SECONDS = 0.05
 CLOSE_BUSY_SECONDS = 0.3  # with its input closed claude finishes the turn first
 BYPASS = "dangerously_skip_permissions"
 
@@ -162,11 +163,18 @@ class ClaudeStream:
         if not self._in_turn:
             return False
         turn = self._turns
-        self._commands.look(self._running.pid)
+
+        def over() -> bool:
+            self._commands.look(self._running.pid)  # a command may start more until it is ended
+            return not self._is_open(turn)
+
+        over()
         self._aside(self._request_interrupt())
-        if not await self._until(lambda: not self._is_open(turn), INTERRUPT_SECONDS):
+        if not await self._until(over, INTERRUPT_SECONDS, poll=LOOK_SECONDS):
             self._finish({"outcome": "interrupted", "message": "claude did not confirm it"})
-        if not await self._until(lambda: not self._commands.left(), CLEAN_SECONDS, poll=0.05):
+        if not await self._until(
+            lambda: not self._commands.left(), CLEAN_SECONDS, poll=LOOK_SECONDS
+        ):
             self._commands.kill()
         return True
 

@@ -27,6 +27,7 @@ class Stage:
         self.lines: list[tuple[str, bytes]] = []
         self.events: list[AgentEvent] = []
         self.requests: list[ApprovalRequest] = []
+        self.ended: list[str] = []  # why requests ended without a decision
         self.links = Links(self._emit, self._await_decision, self._tap)
         self._plug = plug
         self._decisions: asyncio.Queue[Decision] = asyncio.Queue()
@@ -128,4 +129,9 @@ class Stage:
     async def _await_decision(self, request: ApprovalRequest) -> Decision:
         self.requests.append(request)
         self._changed.set()
-        return await self._decisions.get()
+        try:
+            return await self._decisions.get()
+        except asyncio.CancelledError as cancelled:
+            self.ended.append(str(cancelled.args[0]) if cancelled.args else "")
+            self._changed.set()
+            raise
