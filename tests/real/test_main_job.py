@@ -12,11 +12,11 @@ from tests.support.wait import wait_until
 
 
 def submit(agent: RealAgent, *words: str) -> dict[str, Any]:
-    return agent.cuekit("task", "submit", "--agent-kind", agent.kind, *words)
+    return dict(agent.cuekit("task", "submit", "--agent-kind", agent.kind, *words))
 
 
 def status(agent: RealAgent, task: dict[str, Any]) -> dict[str, Any]:
-    return agent.cuekit("task", "status", task["task_id"])
+    return dict(agent.cuekit("task", "status", task["task_id"]))
 
 
 def wait(agent: RealAgent, task: dict[str, Any], *words: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ def run(*signals: Signal) -> Progress:
 
 
 def hook(kind: SignalKind, at: float = 1.0, **values: str) -> Signal:
-    return Signal(kind, Source.HOOK, at, **values)  # type: ignore[arg-type]
+    return Signal(kind, Source.HOOK, at, **values)
 
 
 def log(kind: SignalKind, at: float = 1.0, text: str | None = None) -> Signal:
