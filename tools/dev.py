@@ -60,7 +60,7 @@ def test(arguments: Sequence[str]) -> int:
     base = [str(python), "-m", "pytest", *side_by_side(arguments), *report]
     if any(text.startswith("tests") for text in arguments):
         parts = [[*base, *arguments]]
-    else:  # an empty /tmp/.git comes and goes while codex 0.171.0 runs (seen), and would be found by
+    else:  # an empty /tmp/.git comes and goes while codex 0.171.0 runs (seen), and is found by
         # the tests of folders that are in no repository
         parts = [
             [*base, "--ignore=tests/real", *arguments],
