@@ -71,6 +71,7 @@ class OptionProblem(NamedTuple):
     message: str
     hint: str | None = None
     fatal: bool = True
+    together: bool = False  # of several options; another file may hold what is missing in this one
 
 
 class Agent(Protocol):

@@ -37,4 +37,4 @@ def problems(spec: TaskSpec, *, never_asks: bool, hint: str) -> list[base.Option
     if not wanted(spec) or not never_asks:
         return []
     said = f"approvals: inbox, but {spec.agent_kind} would be started so that it never asks"
-    return [base.OptionProblem(OPTION, said, hint)]
+    return [base.OptionProblem(OPTION, said, hint, together=True)]

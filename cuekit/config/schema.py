@@ -178,6 +178,8 @@ def _wrong_options(kind: str, options: dict[str, Any]) -> Iterator[Problem]:
 
     spec = TaskSpec(kind, objective="none", adapter_options=options)
     for problem in registry.get(kind).option_problems(spec, None):
+        if problem.together:
+            continue
         hint = f"; {problem.hint}" if problem.hint else ""
         yield ("adapters", kind, OPTIONS, problem.name), f"{problem.message}{hint}"
 

@@ -93,18 +93,6 @@ def test_right_options_are_no_problem(kind: str, options: dict[str, Any]) -> Non
             "approval_channel",
         ),
         (
-            "claude-code",
-            {"approvals": "inbox"},
-            "approvals: inbox, but claude-code would be started so that it never asks",
-            'add "dangerously_skip_permissions": false',
-        ),
-        (
-            "codex",
-            {"approvals": "inbox"},
-            "approvals: inbox, but codex would be started so that it never asks",
-            'add "dangerously_skip_permissions": false, or "ask_for_approval": "on-request"',
-        ),
-        (
             "codex",
             {"approvals": "inbos"},
             "approvals takes one of: 'dialog', 'inbox'; not 'inbos'",
@@ -198,3 +186,45 @@ def test_a_model_may_have_spaces_and_quotes(model: str) -> None:
 def test_every_problem_is_told() -> None:
     found = problems("codex", {"sandbox": "x", "ask_for_approval": 1, "zzz": 1}, "-m")
     assert [problem.name for problem in found] == ["model", "sandbox", "ask_for_approval", "zzz"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("claude-code", {}),
+        ("codex", {}),
+        ("codex", {"sandbox": "read-only"}),
+        ("codex", {"ask_for_approval": "never"}),
+    ],
+)
+def test_an_inbox_for_an_agent_that_never_asks_is_refused(
+    kind: str, options: dict[str, Any]
+) -> None:
+    (found,) = problems(kind, {**options, "approvals": "inbox"})
+    said = f"approvals: inbox, but {kind} would be started so that it never asks"
+    assert (found.name, found.message, found.fatal, found.together) == (
+        "approvals",
+        said,
+        True,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("claude-code", {"dangerously_skip_permissions": False}),
+        ("codex", {"dangerously_skip_permissions": False}),
+        ("codex", {"sandbox": "read-only", "ask_for_approval": "on-request"}),
+        ("codex", {"mode": "supervised"}),
+    ],
+)
+def test_an_inbox_for_an_agent_that_asks_is_taken(kind: str, options: dict[str, Any]) -> None:
+    assert problems(kind, {**options, "approvals": "inbox", "approvals_handover_s": 1.5}) == []
+
+
+@pytest.mark.parametrize("value", [0, -1, "10", True, None, [1]])
+def test_the_time_of_a_handover_is_a_number_of_seconds(value: Any) -> None:
+    options = {"dangerously_skip_permissions": False, "approvals_handover_s": value}
+    (found,) = problems("codex", options)
+    assert found.message.startswith("approvals_handover_s takes a number of seconds, not ")

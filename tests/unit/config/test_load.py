@@ -440,3 +440,11 @@ def test_the_example_file_is_valid_and_names_everything() -> None:
     assert {key[2] for key in said if key[0] == "adapters"} == {*ADAPTER, "options"}
     text = path.read_text()
     assert all(f"{name}" in text for name in ("`agent`", "socket_path", *ALL_KINDS))
+
+
+def test_an_inbox_may_be_configured_beside_permissions_prompt(project: Project) -> None:
+    project.write(
+        "adapters:\n  codex:\n    permissions: prompt\n    options: {approvals: inbox}\n"
+        "  claude-code:\n    options: {approvals: inbox, approvals_handover_s: 60}\n"
+    )
+    assert project.effective() is not None
