@@ -305,6 +305,33 @@ def test_a_request_that_cannot_be_stored_is_denied(asking: Asking) -> None:
     assert at_desk(asking, scene).told() == []
 
 
+def test_a_full_disk_denies_what_cannot_be_stored(asking: Asking) -> None:
+    async def scene(desk: Desk) -> None:
+        desk.ruled = ALLOW
+        (pages,) = desk.store.execute("PRAGMA page_count").fetchone()
+        desk.store.execute(f"PRAGMA max_page_count = {pages}")  # SQLite's own "disk is full"
+        decision = await desk.coordinator.await_decision(shell("x" * 1_000_000))
+        assert (decision.kind, decision.by) == (DecisionKind.DENY, "cuekit")
+
+    assert at_desk(asking, scene).told() == []
+
+
+def test_a_decision_that_cannot_be_stored_is_none(asking: Asking) -> None:
+    async def scene(desk: Desk) -> None:
+        answer = desk.ask()
+        (approval_id,) = await desk.waiting()
+        (pages,) = desk.store.execute("PRAGMA page_count").fetchone()
+        desk.store.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(sqlite3.Error):
+            desk.coordinator.decide(approval_id, replace(DENY, message="x" * 1_000_000))
+        assert desk.stored(approval_id).state == "pending"
+        assert not answer.done()
+        assert desk.coordinator.decide(approval_id, DENY)  # a short one has room
+        assert await answer == DENY
+
+    at_desk(asking, scene)
+
+
 def test_a_locked_store_delays_a_decision_and_loses_nothing(asking: Asking) -> None:
     async def scene(desk: Desk) -> None:
         answer = desk.ask()
