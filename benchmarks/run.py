@@ -18,6 +18,7 @@ from pathlib import Path
 
 from benchmarks.measure import Run, Series, interleaved, run
 from benchmarks.place import Place
+from tools.setup import remove_folder
 
 MANY = 10_000
 LIMIT_MIB = 60
@@ -156,7 +157,7 @@ def main(arguments: Sequence[str]) -> int:
     finally:
         for place in (empty, many):
             place.close()
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)
     print("every target was met" if met else "a target was missed", file=sys.stderr)
     return 0 if met else 1
 

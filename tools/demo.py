@@ -8,7 +8,6 @@ import argparse
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from tools.setup import remove_folder
 
 GREETER = (
     'echo "ready: say something"; '
@@ -116,7 +117,7 @@ class Demo:
         if Path(socket).exists():
             command = ["tmux", "-S", socket, "kill-server"]
             subprocess.run(command, capture_output=True, timeout=10, check=False)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove_folder(self.folder)
 
 
 def within(seconds: float, condition: Callable[[], bool]) -> bool:

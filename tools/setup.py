@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -120,6 +121,14 @@ def _make_environment() -> None:
         ".venv/bin/python -m pip install --editable '.[dev]'",
     )
     STAMP.write_text("\n".join(_stamp()))
+
+
+def remove_folder(folder: Path, seconds: float = 5) -> None:
+    """Remove a folder in which processes that are ending may still write a last file."""
+    deadline = time.monotonic() + seconds
+    while folder.exists() and time.monotonic() < deadline:
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(0.05)
 
 
 def _read_stamp() -> list[str]:
