@@ -20,7 +20,7 @@ from cuekit.panes.keys import checked_key
 from cuekit.panes.message import checked
 from cuekit.panes.steer import Receipt, Target, deliver, dialog_open, press
 from cuekit.paths import Home
-from cuekit.service import lookup
+from cuekit.service import lookup, pending
 from cuekit.store import reports, tasks
 from cuekit.store.tasks import Task
 
@@ -191,7 +191,7 @@ def _target(place: _Place) -> Target:
     from cuekit.panes.tmux import Tmux
 
     task = _started(place)
-    _refuse_waiting(task)
+    _refuse_waiting(place, task)
     backend = Tmux(task.socket_path, environ=place.environ)
     pane = next((pane for pane in backend.panes() if pane.pane_id == task.pane_id), None)
     if pane is None or pane.task != task.task_id:
@@ -247,7 +247,16 @@ def _started(place: _Place) -> Task:
         ) from None
 
 
-def _refuse_waiting(task: Task) -> None:
+def _refuse_waiting(place: _Place, task: Task) -> None:
+    asked = pending.of_task(place.db, task.task_id)
+    if asked:
+        raise InvalidState(
+            f"the agent of {task.task_id} waits for an answer ({asked[0]['approval_id']}); "
+            "nothing was submitted",
+            code="dialog_open",
+            hint=f"cuekit approval show {asked[0]['approval_id']}",
+            details={"dialog": "approval", "approvals": [one["approval_id"] for one in asked]},
+        )
     if task.activity in (Activity.WAITING_APPROVAL, Activity.WAITING_INPUT):
         kind = "approval" if task.activity == Activity.WAITING_APPROVAL else "question"
         raise dialog_open(f"{kind}: {task.activity_detail}" if task.activity_detail else kind)

@@ -138,6 +138,8 @@ def test_an_approval_is_handed_over_and_answered_at_the_pane(any_agent: RealAgen
     ask_for(any_agent)
     pane = Pane(any_agent)
     asked = pane.asked()
+    refused = any_agent.cuekit_result("task", "steer", pane.task, "y", "--format", "json")
+    assert json.loads(refused.stderr)["error"]["hint"].endswith(asked["approval_id"])
     done = any_agent.cuekit("approval", "handover", asked["approval_id"])
     assert done["decision"] == {"kind": "handover"}
     pane.dialog()
