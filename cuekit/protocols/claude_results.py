@@ -8,7 +8,7 @@ from typing import Any
 
 from cuekit.model.event import AgentEvent, EventKind
 from cuekit.protocols.claude_tools import CHANGING, PATH_FIELDS, Json, tool_of
-from cuekit.protocols.claude_wire import present, raw, text, texts, whole
+from cuekit.protocols.claude_wire import optional_text, present, raw, text, texts, whole
 
 NOT_SIGNED_IN = "not_signed_in"
 LOGIN_HINT = "claude is not signed in; run: claude, then /login (or set ANTHROPIC_API_KEY)"
@@ -41,7 +41,7 @@ def tool_result(
         "tool_id": text(block, "tool_use_id"),
         "text": words,
         "is_error": failed,
-        **present(parent_tool_id=message.get("parent_tool_use_id")),
+        **present(parent_tool_id=optional_text(message, "parent_tool_use_id")),
     }
     if failed and (code := _EXIT_CODE.match(words)):
         values["exit_code"] = int(code.group(1))
@@ -125,9 +125,9 @@ def user_line(message: Json, words: str) -> AgentEvent:
     what = "note"
     if words.startswith(_INTERRUPTED):
         what = "interrupted"
-    elif message.get("parent_tool_use_id") is not None:
+    elif optional_text(message, "parent_tool_use_id") is not None:
         what = "subagent_prompt"
-    parent = message.get("parent_tool_use_id")
+    parent = optional_text(message, "parent_tool_use_id")
     values = {"what": what, "text": words, **present(parent_tool_id=parent)}
     return AgentEvent(EventKind.STATUS, values)
 
@@ -201,6 +201,18 @@ def rate_limits(message: Json) -> list[AgentEvent]:
     if not isinstance(limits, dict):
         return [raw(message)]
     return [AgentEvent(EventKind.STATUS, {"what": "rate_limits", "limits": limits})]
+
+
+def end_of_turn(message: Json, told: float) -> tuple[list[AgentEvent], Json]:
+    """Events before the end of a turn, and the end's values.
+
+    A result that cannot be read is the end all the same: not a good one, and with the message raw.
+    """
+    try:
+        return usage(message, told), outcome(message)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        words = "claude ended the turn with a result that cuekit cannot read"
+        return [raw(message)], {"outcome": "failed", "message": words}
 
 
 def usage(message: Json, told: float) -> list[AgentEvent]:

@@ -52,6 +52,14 @@ def text(values: Mapping[str, Any], name: str) -> str:
     return value
 
 
+def optional_text(values: Mapping[str, Any], name: str) -> str | None:
+    """A text that may be missing or null. Raises TypeError for another value."""
+    value = values.get(name)
+    if value is not None and value.__class__ is not str:
+        raise TypeError(name)
+    return value
+
+
 def texts(value: Any) -> list[str]:
     """A list of texts; without what is no text."""
     return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []

@@ -11,7 +11,7 @@ from cuekit.model.event import AgentEvent, EventKind
 from cuekit.protocols import claude_results as results
 from cuekit.protocols.claude_messages import Message, Messages
 from cuekit.protocols.claude_tools import Json, common_input, tool_of
-from cuekit.protocols.claude_wire import raw, raw_line, read_message, text
+from cuekit.protocols.claude_wire import optional_text, raw, raw_line, read_message, text
 
 Handler = Callable[[Json], list[AgentEvent]]
 
@@ -28,6 +28,7 @@ CONTROL_REQUESTS = frozenset({"can_use_tool"})
 """Requests that the session answers; the coordinator makes the events of an approval."""
 
 TASK_SUBTYPES = ("task_started", "task_progress", "task_updated", "task_notification")
+PARENT = "parent_tool_use_id"
 SPOKEN = {"text": EventKind.ASSISTANT_TEXT, "thinking": EventKind.THINKING}
 OWN_OUTPUT = ("<local-command", "<command-")
 """How user lines begin in which claude tells of a command of its own."""
@@ -136,7 +137,7 @@ class Decoder:
 
     def _assistant(self, message: Json) -> list[AgentEvent]:
         """One line for each block of an API message, all with the same message id."""
-        parent = message.get("parent_tool_use_id")
+        parent = optional_text(message, PARENT)
         body = message["message"]
         if isinstance(message.get("error"), str):
             return results.api_error(message)
@@ -199,13 +200,14 @@ class Decoder:
 
     def _result(self, message: Json) -> list[AgentEvent]:
         """The end of a turn; judged by `is_error`, since `subtype` says success of most errors."""
-        ended = AgentEvent(EventKind.TURN_COMPLETED, results.outcome(message))
-        usage = results.usage(message, self._cost)
-        self._cost = message.get("total_cost_usd") or self._cost
+        usage, values = results.end_of_turn(message, self._cost)
+        total = message.get("total_cost_usd")
+        if isinstance(total, int | float):
+            self._cost = total
         begun = self._begin_turn()
         self.in_turn = False
         self._calls.clear()
-        return [*begun, *usage, ended]
+        return [*begun, *usage, AgentEvent(EventKind.TURN_COMPLETED, values)]
 
     # -- partial messages ------------------------------------------------------------------
 
@@ -214,7 +216,7 @@ class Decoder:
         handler = self._partials.get(event["type"])
         if handler is None:
             return [raw(message)]
-        parent = message.get("parent_tool_use_id")
+        parent = optional_text(message, PARENT)
         return handler(event, self._messages.current(parent), parent)
 
     def _message_start(self, event: Json, _: Message, parent: str | None) -> list[AgentEvent]:

@@ -124,7 +124,7 @@ def _parsed(line: bytes) -> list[Any]:
         {"type": "stream_event", "event": {"type": "no_such_event"}},
         {"type": "stream_event", "event": {"type": "content_block_delta", "index": 0}},
         {"type": "stream_event"},
-        {"type": "result", "subtype": "success"},
+        {"type": "stream_event", "event": {"type": "ping"}, "parent_tool_use_id": 5},
         {"type": "control_request", "request": {"subtype": "no_such_request"}},
         {"type": "control_request"},
         {"some": "thing"},
@@ -242,6 +242,23 @@ def test_a_turn_is_judged_by_is_error(values: dict[str, Any], expected: dict[str
     events = one({"type": "result", "subtype": "success", **values})
 
     assert events[-1] == AgentEvent(EventKind.TURN_COMPLETED, expected)
+
+
+@pytest.mark.parametrize("values", [{}, {"is_error": False, "usage": {"input_tokens": "many"}}])
+def test_a_result_that_cannot_be_read_ends_the_turn_all_the_same(values: dict[str, Any]) -> None:
+    message = {"type": "result", "subtype": "success", "total_cost_usd": "much", **values}
+    decoder = Decoder()
+
+    events = [*one(SESSION, decoder), *one(message, decoder)]
+
+    assert [event.kind for event in events[1:]] == [
+        EventKind.TURN_STARTED,
+        EventKind.RAW,
+        EventKind.TURN_COMPLETED,
+    ]
+    assert events[-1].values["outcome"] == "failed"
+    ended = {"type": "result", "subtype": "success", "is_error": False}
+    assert one(ended, decoder)[-1].values == {"outcome": "completed"}
 
 
 def test_the_cost_is_told_by_the_turn() -> None:
