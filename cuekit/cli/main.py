@@ -25,6 +25,10 @@ COMMANDS = {
     "config": Entry("cuekit.cli.config", "group", "See what is configured."),
     "trust": Entry("cuekit.cli.trust", "group", "Trust a folder and its .cuekit.yaml."),
     "doctor": Entry("cuekit.cli.doctor", "doctor", "See what a task needs, and what to mend."),
+    "recover": Entry(
+        "cuekit.cli.recover", "recover", "Go on with what a reboot or a crash broke off."
+    ),
+    "mcp": Entry("cuekit.cli.mcp", "group", "Give agents cuekit as an MCP server."),
     "completion": Entry("cuekit.cli.completion_command", "group", "Completion for your shell."),
 }
 
@@ -47,6 +51,13 @@ def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) ->
         ctx.exit()
 
 
+def _serve_mcp(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from cuekit.mcp_server.serve import serve  # a second and 60 MiB, here alone
+
+        ctx.exit(serve())
+
+
 root = _Root(
     "cuekit",
     COMMANDS,
@@ -65,7 +76,15 @@ root = _Root(
             is_eager=True,
             callback=_print_version,
             help="Show the version and exit.",
-        )
+        ),
+        click.Option(
+            ["--mcp"],
+            is_flag=True,
+            expose_value=False,
+            is_eager=True,
+            callback=_serve_mcp,
+            help="Serve MCP on standard input and output, for an agent that delegates.",
+        ),
     ],
 )
 

@@ -1,10 +1,15 @@
 """An ended task's conversation goes on in a new pane, in the agents' own TUIs and in batch."""
 
+import contextlib
+import os
+import signal
+
 import pytest
 
 from tests.real.test_main_job import status, submit, wait
 from tests.support.model_server import Say
 from tests.support.real_agents import RealAgent
+from tests.support.wait import wait_until
 
 
 @pytest.mark.parametrize("mode", ["interactive", "batch"])
@@ -40,3 +45,27 @@ def test_a_fork_leaves_the_old_conversation_as_it_is(any_agent: RealAgent) -> No
     assert "the first question" in body
     assert "elsewhere" not in body
     any_agent.cuekit("task", "cancel", task["task_id"], fork["task_id"])
+
+
+def test_what_a_crash_broke_off_is_listed_and_goes_on(any_agent: RealAgent) -> None:
+    any_agent.model.when("first", Say("one", chunks=1))
+    any_agent.model.when("and then", Say("two", chunks=1))
+    any_agent.model.when("broken off", Say("three", chunks=1))
+    mine, other = (submit(any_agent, "--trust", f"the first question, {n}") for n in (1, 2))
+    for task in (mine, other):
+        wait(any_agent, task, "--until", "idle")
+    server = int(any_agent.tmux.run("display-message", "-p", "#{pid}"))
+    for pid in [*any_agent.processes(), server]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: any_agent.tmux.sessions() == [], 10)
+    lost = any_agent.cuekit("recover")["tasks"]
+    assert sorted(one["task_id"] for one in lost) == sorted([mine["task_id"], other["task_id"]])
+    assert all(one["resumable"] for one in lost)
+    (again,) = any_agent.cuekit("recover", mine["task_id"], "--trust")["tasks"]
+    assert wait(any_agent, again, "--until", "idle")["summary"] == "three"
+    assert "the first question, 1" in str(any_agent.model.turns[-1].body)
+    resumed = any_agent.cuekit("task", "resume", other["task_id"], "and then?", "--trust")
+    assert wait(any_agent, resumed, "--until", "idle")["summary"] == "two"
+    assert any_agent.cuekit("recover")["tasks"] == []
+    any_agent.cuekit("task", "cancel", again["task_id"], resumed["task_id"])
