@@ -8,6 +8,7 @@ from typing import Any
 
 HEAD_BYTES = 64 * 1024
 BODY_BYTES = 64 * 1024 * 1024
+LAST_ANSWER_SECONDS = 1.0
 REASONS = {
     200: "OK",
     202: "Accepted",
@@ -83,7 +84,8 @@ class HttpServer:
         self._serve = serve
         self._allowed = allowed
         self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()  # one for each connection
+        self._answering: set[asyncio.Task[None]] = set()
 
     async def start(self) -> int:
         """Listen on a free port; which one. Raises OSError."""
@@ -92,10 +94,13 @@ class HttpServer:
         return port
 
     async def close(self) -> None:
-        """Stop listening, and end every connection."""
+        """Stop listening, let answers that are under way go out, and end every connection."""
         if self._server is not None:
             self._server.close()
         own = asyncio.current_task()
+        answering = [task for task in self._answering if task is not own]
+        if answering:
+            await asyncio.wait(answering, timeout=LAST_ANSWER_SECONDS)
         tasks = [task for task in self._tasks if task is not own]
         for task in tasks:
             task.cancel()
@@ -110,6 +115,8 @@ class HttpServer:
                 pass
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
             pass  # a client that hung up or speaks no HTTP
+        except asyncio.CancelledError:
+            pass  # the server is closed; asyncio would log it as an error of its own
         finally:
             writer.close()
             if task is not None:
@@ -131,7 +138,14 @@ class HttpServer:
             return False
         body = await reader.readexactly(int(length))
         exchange = Exchange(method, path, body, reader, writer)
-        await self._serve(exchange)
+        task = asyncio.current_task()
+        if task is not None:
+            self._answering.add(task)
+        try:
+            await self._serve(exchange)
+        finally:
+            if task is not None:
+                self._answering.discard(task)
         return not exchange.streaming and headers.get("connection", "").lower() != "close"
 
 
