@@ -46,12 +46,15 @@ group = LazyGroup(
 )
 @click.option("--task", type=TASK, metavar="ID", help="Only those of this task.")
 @click.option("--all", "everything", is_flag=True, help="Those that have ended as well.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=1000, show_default=True, help="The newest so many."
+)
 @format_option
-def list_approvals(task: str | None, everything: bool, fmt: str) -> None:
+def list_approvals(task: str | None, everything: bool, limit: int, fmt: str) -> None:
     """Print a table, or `{approvals: [...]}`."""
     from cuekit.service import approvals
 
-    found = approvals.list_approvals(os.environ, task=task, everything=everything)
+    found = approvals.list_approvals(os.environ, task=task, everything=everything, most=limit)
     render.emit({"approvals": found}, fmt, text.table)
 
 

@@ -29,13 +29,20 @@ VERBS = {
 
 
 def list_approvals(
-    environ: Mapping[str, str], *, task: str | None = None, everything: bool = False
+    environ: Mapping[str, str],
+    *,
+    task: str | None = None,
+    everything: bool = False,
+    most: int = 1000,
 ) -> list[Json]:
-    """The approvals that wait, oldest first; with `everything` the ended ones as well."""
+    """The approvals that wait, oldest first; with `everything` the ended ones as well.
+
+    `most`: of more than so many, only the newest are given.
+    """
     with lookup.settled_store(environ) as (_, db):
         task_id = lookup.resolve_one(db, task).task_id if task is not None else None
         state = None if everything else str(ApprovalState.PENDING)
-        return [view(one) for one in approvals.listed(db, state=state, task_id=task_id)]
+        return [view(one) for one in approvals.listed(db, state=state, task_id=task_id, most=most)]
 
 
 def show(ref: str, environ: Mapping[str, str]) -> Json:

@@ -146,10 +146,11 @@ def get(db: sqlite3.Connection, approval_id: str) -> Approval | None:
 def listed(
     db: sqlite3.Connection, *, state: str | None = None, task_id: str | None = None, most: int = 200
 ) -> list[Approval]:
-    """Approvals, oldest first, of one state or one task where that is named."""
+    """The newest approvals, oldest first, of one state or one task where that is named."""
     rows = db.execute(
-        "SELECT * FROM approval WHERE (? IS NULL OR state = ?) AND (? IS NULL OR task_id = ?)"
-        " ORDER BY requested_at LIMIT ?",
+        "SELECT * FROM (SELECT rowid AS row, * FROM approval"
+        " WHERE (? IS NULL OR state = ?) AND (? IS NULL OR task_id = ?)"
+        " ORDER BY requested_at DESC, rowid DESC LIMIT ?) ORDER BY requested_at, row",
         (state, state, task_id, task_id, most),
     )
     return [_approval(row) for row in rows]

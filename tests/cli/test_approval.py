@@ -59,6 +59,14 @@ def test_allow_deny_and_the_one_who_comes_too_late(asking: Asking, asked: str) -
     assert one == done
 
 
+def test_of_many_the_newest_are_listed_oldest_first(asking: Asking, asked: str) -> None:
+    later = [asking.ask(TASK, shell(f"touch {number}")) for number in range(3)]
+    found = asking.json("approval", "list", "--limit", "2")["approvals"]
+    assert [one["approval_id"] for one in found] == later[1:]
+    every = asking.json("approval", "list", "--all")["approvals"]
+    assert [one["approval_id"] for one in every] == [asked, *later]
+
+
 def test_a_denial_carries_its_message(asking: Asking, asked: str) -> None:
     said = asking.out("approval", "deny", asked, "--message", "use the test\ndatabase")
     assert said.startswith(f"{asked}  denied by ")
