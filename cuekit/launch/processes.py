@@ -8,7 +8,7 @@ import functools
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,6 +136,19 @@ def _carries(pid: int, task_id: str) -> bool:
             return f"CUEKIT_TASK_ID={task_id}".encode() in file.read().split(b"\0")
     except OSError:
         return False
+
+
+def environments_above(pid: int) -> Iterator[dict[str, str]]:
+    """The environments of a process's ancestors, the nearest first (Linux; elsewhere none)."""
+    process = look_up(pid) if HAS_PROC else None
+    while process is not None and process.parent > 1:
+        try:
+            with open(f"/proc/{process.parent}/environ", "rb") as file:
+                pairs = file.read().split(b"\0")
+        except OSError:
+            return  # another user's
+        yield dict(os.fsdecode(pair).split("=", 1) for pair in pairs if b"=" in pair)
+        process = look_up(process.parent)
 
 
 def end_tree(

@@ -21,8 +21,8 @@ ARTIFACTS = (
 def result(ref: str, environ: Mapping[str, str]) -> Json:
     """The result as it stands; `final` tells whether the task has ended.
 
-    `summary` is what the child reported on its outcome, else the agent's last message; where the agent tells none, the last readable lines of
-    its output, once it has ended.
+    `summary` is what the child reported of its outcome, else the agent's last message; where the
+    agent tells none, the last readable lines of its output, once it has ended.
     """
     with lookup.settled_store(environ) as (home, db):
         task = lookup.resolve_one(db, ref)

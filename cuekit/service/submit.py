@@ -2,14 +2,14 @@
 
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cuekit import faults
 from cuekit.config import load, safety, trust
 from cuekit.config.effective import Effective
-from cuekit.errors import InvalidInput, InvalidState
+from cuekit.errors import CuekitError, InvalidInput, InvalidState
 from cuekit.model.task import Mode, TaskSpec, run_mode
 from cuekit.paths import Home, home_from
 from cuekit.service import adapters, agent_trust, launching, lookup, settle, supervising
@@ -69,6 +69,31 @@ def submit(request: SubmitRequest, environ: Mapping[str, str], ask: Ask | None =
         }
         task = launching.launch(resolved, extra, home, db, environ)
         return submit_view(task, environ, dict(resolved.defaults))
+
+
+def submit_all(requests: Sequence[SubmitRequest], environ: Mapping[str, str]) -> Json:
+    """Start several tasks: `{tasks: [submit view or null], failed: [{index, error}]}`.
+
+    All are checked before the first starts, and what is wrong then is raised, with the place of
+    the task in `details.index`; a start that fails later leaves the others as they are.
+    """
+    home = home_from(environ)
+    for index, request in enumerate(requests):
+        try:
+            check_texts(request)
+            resolve(request, home, environ, None)
+        except CuekitError as error:
+            error.details["index"] = index
+            raise
+    made: list[Json | None] = []
+    failed: list[Json] = []
+    for index, request in enumerate(requests):
+        try:
+            made.append(submit(request, environ))
+        except CuekitError as error:
+            made.append(None)
+            failed.append({"index": index, "error": error.as_json()})
+    return {"tasks": made, "failed": failed}
 
 
 def resolve(

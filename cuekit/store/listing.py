@@ -128,3 +128,13 @@ def any_active(db: sqlite3.Connection) -> bool:
     """Whether there is a task that has not ended."""
     query = f"SELECT 1 FROM task WHERE status IN ({_marks(ACTIVE)}) LIMIT 1"  # noqa: S608
     return db.execute(query, tuple(ACTIVE)).fetchone() is not None
+
+
+def sessions(db: sqlite3.Connection) -> list[dict[str, object]]:
+    """Each session with how many tasks it has and how many of them go on, the newest first."""
+    rows = db.execute(
+        f"SELECT session_id, COUNT(*), SUM(status IN ({_marks(ACTIVE)}))"  # noqa: S608
+        " FROM task GROUP BY session_id ORDER BY MAX(created_at) DESC",
+        tuple(ACTIVE),
+    )
+    return [{"session_id": row[0], "tasks": row[1], "active": row[2]} for row in rows]
