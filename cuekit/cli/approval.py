@@ -1,7 +1,7 @@
 """`cuekit approval`: what agents ask leave for, and the answers."""
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,33 @@ from cuekit.cli.groups import Entry, LazyGroup
 from cuekit.cli.options import TASK, command, format_option
 from cuekit.errors import InvalidInput
 from cuekit.model.approval import Decision, DecisionKind
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+class ApprovalRef(click.ParamType[str]):
+    """The id of an approval."""
+
+    name = "approval"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The id as it was typed; the service looks it up."""
+        return str(value)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> "list[CompletionItem]":
+        """The approvals that wait and begin so."""
+        from click.shell_completion import CompletionItem
+
+        from cuekit.service.approvals import completions
+
+        found = completions(incomplete, os.environ)
+        return [CompletionItem(approval_id, help=words) for approval_id, words in found]
+
+
+APPROVAL = ApprovalRef()
 
 COMMANDS = {
     "list": Entry("cuekit.cli.approval", "list_approvals", "List what waits for an answer."),
@@ -66,7 +93,7 @@ def list_approvals(task: str | None, everything: bool, limit: int, fmt: str) -> 
     short_help="Show all of what one approval asks for.",
     examples=("cuekit approval show a_1f00c4d2", "cuekit approval show a_1f00c4d2 --format json"),
 )
-@click.argument("approval", metavar="ID")
+@click.argument("approval", type=APPROVAL, metavar="ID")
 @format_option
 def show(approval: str, fmt: str) -> None:
     """Print the approval."""
@@ -89,7 +116,7 @@ def show(approval: str, fmt: str) -> None:
         "--scope session",
     ),
 )
-@click.argument("approval", metavar="ID")
+@click.argument("approval", type=APPROVAL, metavar="ID")
 @click.option(
     "--always", type=click.Choice(["task", "project"]), help="Allow it from now on, by a rule."
 )
@@ -129,7 +156,7 @@ def allow(
         'cuekit approval deny a_1f00c4d29be37a65 --message "not on the main branch"',
     ),
 )
-@click.argument("approval", metavar="ID")
+@click.argument("approval", type=APPROVAL, metavar="ID")
 @click.option("--message", "-m", help="What the agent is told; - reads it from standard input.")
 @format_option
 def deny(approval: str, message: str | None, fmt: str) -> None:
@@ -150,7 +177,7 @@ def deny(approval: str, message: str | None, fmt: str) -> None:
         "cuekit approval answer a_1f00c4d29be37a65 Red",
     ),
 )
-@click.argument("approval", metavar="ID")
+@click.argument("approval", type=APPROVAL, metavar="ID")
 @click.argument("answers", metavar="KEY=VALUE...", nargs=-1, required=True)
 @format_option
 def answer(approval: str, answers: tuple[str, ...], fmt: str) -> None:
@@ -171,7 +198,7 @@ def answer(approval: str, answers: tuple[str, ...], fmt: str) -> None:
     short_help="Deny it and end the agent's turn.",
     examples=("cuekit approval cancel-run a_1f00c4d29be37a65",),
 )
-@click.argument("approval", metavar="ID")
+@click.argument("approval", type=APPROVAL, metavar="ID")
 @format_option
 def cancel_run(approval: str, fmt: str) -> None:
     """End the turn."""
@@ -185,7 +212,7 @@ def cancel_run(approval: str, fmt: str) -> None:
     short_help="Give it to the agent's own dialog.",
     examples=("cuekit approval handover a_1f00c4d29be37a65",),
 )
-@click.argument("approval", metavar="ID")
+@click.argument("approval", type=APPROVAL, metavar="ID")
 @format_option
 def handover(approval: str, fmt: str) -> None:
     """Hand over."""

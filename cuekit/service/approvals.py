@@ -134,6 +134,32 @@ def _changed(
     )
 
 
+def completions(prefix: str, environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Ids of approvals that wait, each with a word about it; for the shell's TAB.
+
+    Reads only: nothing is made, nothing is settled, and nothing is ever raised.
+    """
+    import os
+
+    from cuekit.errors import CuekitError
+    from cuekit.paths import home_from
+    from cuekit.store.db import opened
+
+    try:
+        home = home_from(environ)
+        if not os.path.exists(home.database):
+            return []
+        with opened(home) as db:
+            waiting = approvals.listed(db, state=str(ApprovalState.PENDING))
+    except (CuekitError, sqlite3.Error, OSError):
+        return []
+    return [
+        (one.approval_id, f"{one.task_id}, {one.tool}, {one.risk}")
+        for one in reversed(waiting)
+        if one.approval_id.startswith(prefix)
+    ]
+
+
 def view(approval: Approval) -> Json:
     """The object of `approval list`, and of each decision."""
     return {

@@ -67,6 +67,14 @@ def test_of_many_the_newest_are_listed_oldest_first(asking: Asking, asked: str) 
     assert [one["approval_id"] for one in every] == [asked, *later]
 
 
+def test_the_shell_completes_what_waits(asking: Asking, asked: str) -> None:
+    over = asking.ask(TASK, shell("ls"))
+    asking.out("approval", "deny", over)
+    words = {"_CUEKIT_COMPLETE": "bash_complete", "COMP_WORDS": "cuekit approval allow a_"}
+    done = asking.run(env={**words, "COMP_CWORD": "3"})
+    assert [line.split(",")[-1] for line in done.stdout.splitlines()] == [asked]
+
+
 def test_a_denial_carries_its_message(asking: Asking, asked: str) -> None:
     said = asking.out("approval", "deny", asked, "--message", "use the test\ndatabase")
     assert said.startswith(f"{asked}  denied by ")
