@@ -44,6 +44,7 @@ class Items:
             "exitedReviewMode": _nothing,
             "sleep": _nothing,
             "functionCallOutput": _nothing,
+            "subAgentActivity": _nothing,
             "commandExecution": self._tool_started,
             "fileChange": self._change_started,
             "mcpToolCall": self._tool_started,
