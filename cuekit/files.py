@@ -3,10 +3,11 @@
 import errno
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, BinaryIO
 
 from cuekit.errors import CuekitError
 
@@ -58,6 +59,18 @@ def read_json(path: str) -> Any:
             return json.loads(file.read().decode("utf-8", "surrogateescape"))
     except (OSError, ValueError):
         return None
+
+
+def open_regular(path: str) -> BinaryIO:
+    """Open a file for reading that another program may have put something else in the place of.
+
+    Raises OSError for a symbolic link and for what is no regular file; a FIFO is not waited for.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return open(descriptor, "rb")
 
 
 def remove_file(path: str) -> None:

@@ -13,7 +13,9 @@ RESET = (
     signal.SIGUSR1,
     signal.SIGCHLD,
     signal.SIGTTOU,
+    signal.SIGTTIN,
     signal.SIGTSTP,
+    signal.SIGXFSZ,  # Python ignores it, and PIPE, from its start
 )
 
 
@@ -31,7 +33,12 @@ def start(argv: Sequence[str], cwd: str, environment: Mapping[str, str], stdin: 
     `stdin` is `tty`, `null`, or the path of a file. Raises StartFailed.
     """
     reader, writer = os.pipe()
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError as error:  # no room for another process
+        os.close(reader)
+        os.close(writer)
+        raise StartFailed(argv[0], error.errno or 0) from None
     if pid == 0:
         _become(argv, cwd, environment, stdin, writer)
     os.close(writer)

@@ -6,16 +6,16 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
-from typing import Any
+from typing import Any, BinaryIO
+
+from cuekit import files
+from cuekit.errors import CuekitError
+from cuekit.model.times import rfc3339
 
 FILE_NAME = "events.jsonl"
 TAIL_BYTES = 65536
-
-
-def rfc3339(at: float) -> str:
-    """Unix seconds as RFC 3339 in UTC, to the millisecond."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+MOST_TAIL_BYTES = 64 * 1024 * 1024  # longer without a whole event: not the log that cuekit wrote
+LOCK_SECONDS = 2.0  # the child may hold the lock, and must not hold up its supervisor by it
 
 
 class EventLog:
@@ -24,7 +24,8 @@ class EventLog:
     def __init__(self, task_dir: str, task_id: str) -> None:
         """Raises OSError when the file cannot be opened or made."""
         path = os.path.join(task_dir, FILE_NAME)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(path, flags, 0o600)
         self._file = open(descriptor, "r+b", buffering=0)  # noqa: SIM115 closed by close()
         self._task_id = task_id
         self._end = -1
@@ -35,9 +36,9 @@ class EventLog:
     ) -> int:
         """Append an event and give its sequence number. A torn last line is cut off first.
 
-        Raises OSError when the file cannot be written.
+        Raises OSError when the file cannot be written, or somebody keeps it locked.
         """
-        fcntl.flock(self._file, fcntl.LOCK_EX)
+        self._lock()
         try:
             if os.fstat(self._file.fileno()).st_size != self._end:  # somebody else wrote, or a tear
                 self._end, self._sequence = _end_of_log(self._file.fileno())
@@ -63,6 +64,16 @@ class EventLog:
             fcntl.flock(self._file, fcntl.LOCK_UN)
         return self._sequence
 
+    def _lock(self) -> None:
+        deadline = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise
+            time.sleep(0.002)
+
     def close(self) -> None:
         """Close the file."""
         self._file.close()
@@ -85,10 +96,12 @@ def append(
 
 
 def read(task_dir: str, since: int = 0) -> Iterator[dict[str, Any]]:
-    """The events after a sequence number, oldest first; a torn last line is passed over."""
-    try:
-        file = open(os.path.join(task_dir, FILE_NAME), "rb")  # noqa: SIM115 closed below
-    except FileNotFoundError:
+    """The events after a sequence number, oldest first; a torn last line is passed over.
+
+    Raises CuekitError (`no_event_log`) when something else lies in the place of the log.
+    """
+    file = _opened(task_dir)
+    if file is None:
         return
     with file:
         for line in file:
@@ -99,14 +112,25 @@ def read(task_dir: str, since: int = 0) -> Iterator[dict[str, Any]]:
 
 def last_sequence(task_dir: str) -> int:
     """The number of the last whole event; 0 when there is none."""
-    try:
-        descriptor = os.open(os.path.join(task_dir, FILE_NAME), os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+    file = _opened(task_dir)
+    if file is None:
         return 0
+    with file:
+        return _end_of_log(file.fileno())[1]
+
+
+def _opened(task_dir: str) -> BinaryIO | None:
+    path = os.path.join(task_dir, FILE_NAME)
     try:
-        return _end_of_log(descriptor)[1]
-    finally:
-        os.close(descriptor)
+        return files.open_regular(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise CuekitError(
+            f"the event log {path} cannot be read: {error.strerror}",
+            code="no_event_log",
+            hint="it is the task's own file; see what lies there now",
+        ) from None
 
 
 def _end_of_log(descriptor: int) -> tuple[int, int]:
@@ -127,6 +151,8 @@ def _end_of_log(descriptor: int) -> tuple[int, int]:
                 end -= len(line)
         if start == 0:
             return 0, 0
+        if reach >= MOST_TAIL_BYTES:
+            raise OSError(errno.EFBIG, "the end of the event log is no event")
         reach *= 4
 
 

@@ -49,6 +49,8 @@ class Supervisor:
         self.pid = 0
         self.status: int | None = None  # wait status of the child
         self.cause: EndCause | None = None
+        self.unstored = False  # progress that the store has not taken yet
+        self.renewed_at: float | None = None  # when the agent was given more to do, likewise
         self.typist: int | None = None  # process that types the first prompt
         self.wake_reader, self.wake_writer = os.pipe()
         self.pending: set[int] = set()
@@ -132,7 +134,7 @@ class Supervisor:
                     return
                 if os.WIFSTOPPED(status):
                     if pid == self.pid:  # no shell is here that could continue it
-                        os.kill(-pid, signal.SIGCONT)
+                        _continue(pid)
                 elif pid == self.pid:
                     self.status = status
                 elif pid == self.typist:
@@ -156,22 +158,34 @@ class Supervisor:
 
     def _look(self) -> None:
         now = time.time()
-        signals = self.watch.look(self.progress, now)
+        try:
+            signals = self.watch.look(self.progress, now)
+        except OSError:  # no descriptors or memory for the moment: the child runs on all the same
+            return
         before = self.progress
         for one in signals:
             self._take(one)
-        if self.progress != before:
-            tasks.store_progress(self.db, self.plan.task_id, self.progress)
+        self.unstored = self.unstored or self.progress != before
+        if self.unstored:
+            self._store_progress()
         if signals:
             notify.wake(self.plan.run_dir)
         self._take_reports()
         if self.plan.first_prompt and self.typist is None and self.watch.is_ready(self.progress):
             self._type_first_prompt()
 
+    def _store_progress(self) -> None:
+        """Store it now, or at the next look: a full disk or a busy store must not end the child."""
+        with contextlib.suppress(sqlite3.OperationalError):
+            if self.renewed_at is not None:
+                reports.more_to_do(self.db, self.plan.task_id, self.renewed_at)
+            tasks.store_progress(self.db, self.plan.task_id, self.progress)
+            self.unstored, self.renewed_at = False, None
+
     def _take(self, one: Signal) -> None:
         before, self.progress = self.progress, reduce(self.progress, one)
         if self.progress.turn > before.turn:
-            reports.more_to_do(self.db, self.plan.task_id, one.at)
+            self.renewed_at = one.at
         for kind, values in report(before, self.progress, one):
             if kind != "approval_requested" or not self.inbox:  # the hook told it, with its id
                 self._event(kind, values, at=one.at)
@@ -182,7 +196,14 @@ class Supervisor:
             child_reports.drain(self.db, plan.task_id, plan.task_dir, plan.run_dir)
 
     def _type_first_prompt(self) -> None:
-        self.typist = os.posix_spawn(
+        try:
+            self.typist = self._spawn_typist()
+        except OSError as error:  # cuekit may have been removed since the start
+            self.typist = 0
+            self._event("error", {"message": f"the first prompt was not delivered: {error}"})
+
+    def _spawn_typist(self) -> int:
+        return os.posix_spawn(
             self.plan.first_prompt[0],
             self.plan.first_prompt,
             {**os.environ, "CUEKIT_HOME": self.plan.home},
@@ -261,6 +282,13 @@ class Supervisor:
     def _event(self, kind: str, values: dict[str, Any], *, at: float | None = None) -> None:
         with contextlib.suppress(OSError):  # a full disk or a removed folder must not stop it
             events.append(self.plan.task_dir, self.plan.task_id, kind, values, at=at)
+
+
+def _continue(pid: int) -> None:
+    """Continue a stopped child and its process group, of which it need not be the leader."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGCONT)
+        os.killpg(os.getpgid(pid), signal.SIGCONT)
 
 
 def _has_terminal() -> bool:

@@ -7,6 +7,7 @@ and says that the transcript is whole.
 
 import contextlib
 import os
+import select
 import termios
 import time
 
@@ -15,6 +16,7 @@ from cuekit.launch.plan import LaunchPlan
 
 FILE_NAME = "transcript.txt"
 READ_SECONDS = 3.0
+MARK_SECONDS = 2.0  # how long a terminal that is full is waited for
 
 
 def mark(plan: LaunchPlan) -> bytes:
@@ -23,14 +25,24 @@ def mark(plan: LaunchPlan) -> bytes:
 
 
 def send_mark(plan: LaunchPlan) -> None:
-    """Write the mark to this process's terminal; never blocks, and does nothing without one."""
+    """Write the mark to this process's terminal, waiting briefly; nothing without a terminal."""
     with contextlib.suppress(OSError, termios.error):
         termios.tcflow(0, termios.TCOON)  # output that Ctrl-S had stopped goes on
         descriptor = os.open(os.ttyname(0), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
         try:
-            os.write(descriptor, mark(plan))
+            _write_patiently(descriptor, mark(plan))
         finally:
             os.close(descriptor)
+
+
+def _write_patiently(descriptor: int, data: bytes) -> None:
+    """Write all of it while the terminal still takes the last output of the child."""
+    deadline = time.monotonic() + MARK_SECONDS
+    while data and (left := deadline - time.monotonic()) > 0:
+        with contextlib.suppress(BlockingIOError):
+            data = data[os.write(descriptor, data) :]
+        if data:
+            select.select([], [descriptor], [], left)
 
 
 def say_written(run_dir: str) -> None:

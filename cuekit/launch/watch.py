@@ -242,6 +242,8 @@ class _Tail:
             return []
         self._offset += len(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > MESSAGE_BYTES:  # no agent's line: its end is not waited for
+            self._rest = b""
         return lines
 
 

@@ -3,6 +3,8 @@
 import os
 import re
 
+from cuekit import files
+
 ESCAPES = re.compile(
     rb"\x1b\][^\x07\x1b]*(\x07|\x1b\\)?|\x1b[PX^_].*?\x1b\\"
     rb"|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]",
@@ -15,7 +17,7 @@ WORDS = 600  # characters
 def last_words(transcript: str) -> str | None:
     """The last lines of a transcript as one line of plain text, or None when it says nothing."""
     try:
-        with open(transcript, "rb") as file:
+        with files.open_regular(transcript) as file:  # it lies where the child may write
             size = os.fstat(file.fileno()).st_size
             file.seek(max(0, size - TAIL_BYTES))
             return plain_tail(file.read())

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
+from cuekit import files
 from cuekit.errors import InvalidState, NotFound
 from cuekit.launch import transcript as written
 from cuekit.launch.notify import Waiter
@@ -135,14 +136,13 @@ def _lines(file: BinaryIO) -> Iterator[str]:
 def _opened(task: Task) -> BinaryIO:
     path = transcript_path(task)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        return files.open_regular(path)
     except OSError as error:
         raise NotFound(
             f"the task {task.task_id} has no transcript at {path}: "
             f"{(error.strerror or 'cannot be read').lower()}",
             code="no_transcript",
         ) from None
-    return open(descriptor, "rb")
 
 
 def _no_pane(task: Task) -> InvalidState:

@@ -1,0 +1,55 @@
+"""The supervisor where the machine is against it."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+from cuekit.launch.plan import LaunchPlan
+from cuekit.launch.supervise import Supervisor
+from cuekit.paths import Home
+from cuekit.store import db as store
+from cuekit.store import tasks
+
+TASK_ID = "t_abcd1234"
+
+
+def test_what_the_store_cannot_take_now_is_stored_at_a_later_look(tmp_path: Path) -> None:
+    """A full disk, here a connection that may not write, must not end the child's supervisor."""
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    with closing(store.open_store(Home(str(tmp_path / "home")))) as db:
+        row = {"task_id": TASK_ID, "agent_kind": "codex", "mode": "interactive", "spec": {}}
+        tasks.insert(db, {**row, "cwd": "/", "task_dir": str(tmp_path), "session_id": "s_1"})
+        supervisor = Supervisor(plan(tmp_path), db)
+        (spool / "1.UserPromptSubmit.json").write_text(
+            json.dumps({"session_id": "s", "prompt": "do it"}), encoding="utf-8"
+        )
+        db.execute("PRAGMA query_only = ON")
+        supervisor._look()
+        db.execute("PRAGMA query_only = OFF")
+        before = tasks.get(db, TASK_ID)
+        supervisor._look()
+        after = tasks.get(db, TASK_ID)
+    assert before is not None
+    assert after is not None
+    assert (before.activity, after.activity) == ("unknown", "working")
+
+
+def plan(folder: Path) -> LaunchPlan:
+    return LaunchPlan(
+        task_id=TASK_ID,
+        agent_kind="codex",
+        mode="batch",
+        argv=["codex"],
+        cwd=str(folder),
+        task_dir=str(folder),
+        run_dir=str(folder),
+        home=str(folder / "home"),
+        stdin="null",
+        timeout_s=None,
+        keep=False,
+        tmux="/nonexistent/tmux",
+        socket_path=str(folder / "socket"),
+        session=f"cuekit-task-{TASK_ID}",
+        expects_evidence=True,
+    )
