@@ -16,8 +16,8 @@ from cuekit.model.event import AgentEvent, EventKind
 from cuekit.protocols.base import Links, Sent, SessionSetup
 from cuekit.protocols.claude_stream import BYPASS, asked_of, last_words, literal
 from cuekit.protocols.claude_wire import Json
-from cuekit.protocols.codex_processes import Commands
 from cuekit.protocols.decode_claude import Decoder
+from cuekit.protocols.processes import Commands
 from cuekit.wire.process import AgentGone, ProcessHost
 
 INTERRUPT_SECONDS = 10.0

@@ -17,8 +17,8 @@ from cuekit.protocols.base import Links, Sent, SessionSetup
 from cuekit.protocols.claude_control import Approver, Control
 from cuekit.protocols.claude_permission import ENVIRONMENT, PermissionEndpoint, not_connected
 from cuekit.protocols.claude_wire import Json, encode_line, raw_line, read_message
-from cuekit.protocols.codex_processes import Commands
 from cuekit.protocols.decode_claude import Decoder
+from cuekit.protocols.processes import Commands
 from cuekit.wire.process import AgentGone, ProcessHost
 
 START_SECONDS = 60.0

@@ -15,9 +15,9 @@ from cuekit.model.event import AgentEvent, EventKind
 from cuekit.protocols import codex_approvals, codex_settings
 from cuekit.protocols.base import Links, NotSignedIn, Sent, SessionSetup
 from cuekit.protocols.codex_clocks import Changes, StallClock
-from cuekit.protocols.codex_processes import Commands
 from cuekit.protocols.codex_wire import LOGIN_HINT, Json, without_colours
 from cuekit.protocols.decode_codex import Decoder
+from cuekit.protocols.processes import Commands
 from cuekit.wire.jsonrpc import METHOD_NOT_FOUND, Peer, RemoteError, RequestFailed
 from cuekit.wire.process import AgentGone, ProcessHost
 

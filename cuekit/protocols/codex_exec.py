@@ -11,9 +11,9 @@ from cuekit.errors import CuekitError
 from cuekit.model.event import AgentEvent, EventKind
 from cuekit.protocols import codex_settings
 from cuekit.protocols.base import Links, Sent, SessionSetup
-from cuekit.protocols.codex_processes import Commands
 from cuekit.protocols.codex_wire import Json, without_colours
 from cuekit.protocols.decode_codex_exec import Decoder
+from cuekit.protocols.processes import Commands
 from cuekit.wire.process import AgentGone, ProcessHost
 
 REFUSED = ("approval policy is Never; reject command", "patch rejected")

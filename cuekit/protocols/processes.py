@@ -1,4 +1,4 @@
-"""The commands that codex has running, so that an interrupt leaves none of them."""
+"""The commands that an agent has running, so that an interrupt leaves none of them."""
 
 import contextlib
 import os
@@ -8,11 +8,11 @@ from cuekit.launch.processes import Process, everything
 
 
 class Commands:
-    """Tells the processes of a turn from those that codex keeps, such as MCP servers.
+    """Tells the processes of a turn from those that the agent keeps, such as MCP servers.
 
-    Commands have a session of their own, MCP servers are in the server's (Linux; elsewhere only
-    those count as kept that were there before the turn).
-    turn/interrupt leaves the running command alive in 0.133.0, 0.141.0 and 0.171.0;
+    Commands of codex and claude have a session of their own, MCP servers are in the agent's
+    (Linux; elsewhere only those count as kept that were there before the turn).
+    Codex's turn/interrupt leaves the running command alive in 0.133.0, 0.141.0 and 0.171.0;
     thread/backgroundTerminals/clean ends it. What gets away from that is ended here by its pid.
     """
 
