@@ -43,6 +43,7 @@ class SessionSetup:
     resume: str | None = None  # the agent's own session id
     fork: bool = False
     folder_trusted: bool = False
+    agent_kind: str = ""  # for a protocol that several agents speak
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ METHOD_NOT_FOUND = -32601
 INTERNAL_ERROR = -32603
 
 Json = dict[str, Any]
+AtOnce = Callable[[Json], None]
 log = logging.getLogger(__name__)
 
 
@@ -63,17 +64,23 @@ class Peer:
         self._on_stray = on_stray
         self._header: Json = {"jsonrpc": "2.0"} if header else {}
         self._next_id = 1
-        self._waiting: dict[Any, tuple[str, asyncio.Future[Any]]] = {}
+        self._waiting: dict[Any, tuple[str, asyncio.Future[Any], AtOnce | None]] = {}
         self._serving: dict[Any, asyncio.Task[None]] = {}
         self._closed: CuekitError | None = None
 
-    async def request(self, method: str, params: Json | None = None) -> Any:
-        """Ask and wait for the result. Raises RemoteError, AgentGone."""
+    async def request(
+        self, method: str, params: Json | None = None, *, at_once: AtOnce | None = None
+    ) -> Any:
+        """Ask and wait for the result. Raises RemoteError, AgentGone.
+
+        `at_once` sees the reply before any message behind it is read: what waits here goes on
+        only when the loop comes to it, and by then the agent may have begun with the next thing.
+        """
         if self._closed is not None:
             raise self._closed
         number, self._next_id = self._next_id, self._next_id + 1
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = (method, future)
+        self._waiting[number] = (method, future, at_once)
         try:
             await self._send({"id": number, "method": method, "params": params or {}})
             return await future
@@ -109,7 +116,7 @@ class Peer:
         words = self._host.error_text().splitlines()
         said = f": {words[-1][:500]}" if words else ""
         self._closed = AgentGone(f"the agent has ended its side of the connection{said}")
-        for _, future in self._waiting.values():
+        for _, future, _ in self._waiting.values():
             if not future.done():
                 future.set_exception(self._closed)
         serving = list(self._serving.values())
@@ -146,10 +153,13 @@ class Peer:
     def _take_reply(self, message: Json) -> None:
         number = message["id"]
         known = number if isinstance(number, int | str) else None
-        method, future = self._waiting.get(known, ("", None))
+        method, future, at_once = self._waiting.get(known, ("", None, None))
         if future is None or future.done():
             self._on_stray(message)
-        elif message.get("error") is not None:
+            return
+        if at_once is not None:
+            at_once(message)
+        if message.get("error") is not None:
             future.set_exception(RemoteError(method, message["error"]))
         else:
             future.set_result(message.get("result"))
