@@ -18,7 +18,7 @@ group = LazyGroup(
         "config": Entry("cuekit.cli.mcp", "config", "Print what a client's configuration needs."),
         "add": Entry("cuekit.cli.mcp", "add", "Register the server by the client's own command."),
     },
-    help="Give agents cuekit as an MCP server, so that they can delegate and report.\n\nThe "
+    help="Give agents cuekit as an MCP server.\n\nThey can delegate by it, and report. The "
     "server itself is `cuekit --mcp`.",
     examples=("cuekit mcp config codex", "cuekit mcp add claude"),
 )

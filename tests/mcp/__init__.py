@@ -1,0 +1,1 @@
+"""The MCP server, with the clients of others."""
