@@ -96,7 +96,7 @@ class ClaudeBatch:
         with contextlib.suppress(AgentGone):
             self._commands.look_at_all(self._host.pid)
         await self._host.shut_down(close_seconds=0.3 if self.busy else EXIT_SECONDS)
-        self._commands.kill()
+        await self._commands.end()
         if self._reader is not None:
             await asyncio.gather(self._reader, return_exceptions=True)
 

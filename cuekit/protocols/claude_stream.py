@@ -175,7 +175,7 @@ class ClaudeStream:
         if not await self._until(
             lambda: not self._commands.left(), CLEAN_SECONDS, poll=LOOK_SECONDS
         ):
-            self._commands.kill()
+            await self._commands.end()
         return True
 
     async def close(self) -> None:
@@ -188,7 +188,7 @@ class ClaudeStream:
                 await self._host.shut_down(close_seconds=CLOSE_BUSY_SECONDS)
             else:
                 await self._host.shut_down()
-            self._commands.kill()
+            await self._commands.end()
         await self._control.end(AgentGone("the session is closed"))
         if self._endpoint is not None:
             await self._endpoint.close()

@@ -1,10 +1,14 @@
 """The commands that an agent has running, so that an interrupt leaves none of them."""
 
+import asyncio
 import contextlib
 import os
 import signal
 
 from cuekit.launch.processes import Process, everything
+
+GONE_SECONDS = 2.0
+LOOK_SECONDS = 0.02
 
 
 class Commands:
@@ -65,6 +69,13 @@ class Commands:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         return left
+
+    async def end(self) -> None:
+        """Kill what is left, and wait until it is gone: a killed process lives on for a moment."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + GONE_SECONDS
+        while self.kill() and loop.time() < deadline:
+            await asyncio.sleep(LOOK_SECONDS)
 
 
 def _below(server: int, now: dict[int, Process] | None = None) -> dict[int, str]:
