@@ -1,9 +1,11 @@
 """What a supervised run leaves behind: its events, its progress in the store, woken waiters."""
 
+import asyncio
 import contextlib
 import logging
 import sqlite3
 import time
+from collections import deque
 from collections.abc import Callable
 
 from cuekit.launch import notify
@@ -18,6 +20,9 @@ TURN_ENDS = {
     "failed": SignalKind.TURN_FAILED,
     "interrupted": SignalKind.TURN_INTERRUPTED,
 }
+MOST_KEPT = 100_000  # events that wait for a full disk
+SENT_KEPT = 50
+RETRY_SECONDS = 1.0
 log = logging.getLogger(__name__)
 
 
@@ -33,20 +38,34 @@ class Journal:
         *,
         partials: bool,
         show: Callable[[AgentEvent], None],
+        tell: Callable[[str], None],
     ) -> None:
         self._db = db
         self._task_id = task_id
         self._run_dir = run_dir
-        self._log = EventLog(task_dir, task_id)
+        self._task_dir = task_dir
+        self._log: EventLog | None = None
+        self._kept: deque[tuple[AgentEvent, float]] = deque()  # not written yet
+        self._lost = 0
+        self._stuck = False
+        self._unstored = False
         self._partials = partials
         self._show = show
+        self._tell = tell
+        self._sent: deque[str] = deque(
+            maxlen=SENT_KEPT
+        )  # given to the agent, which has not said that it read them
+        self._read: deque[str] = deque(maxlen=SENT_KEPT)  # the other way round
         self._last_text: str | None = None
         self._asked: set[str] = set()
         self.progress = Progress()
         self.turn_ends = 0  # turns that are over
+        self.turn_over = asyncio.Event()  # the first one is
 
     def emit(self, event: AgentEvent) -> None:
         """Take an event: to the file, to the store, to the pane."""
+        if event.kind is EventKind.PROMPT_ACCEPTED and not self._is_new(event):
+            return
         before = self.progress
         self._reduce(event)
         event = self._numbered(event)
@@ -58,7 +77,12 @@ class Journal:
 
     def prompt_accepted(self, text: str) -> None:
         """A user message is with the agent."""
-        values = {"turn": max(self.progress.turn, 1), "text": text}
+        if text in self._read:
+            self._read.remove(text)
+            return
+        self._sent.append(text)
+        begins = self.progress.activity in (Activity.IDLE, Activity.UNKNOWN)
+        values = {"turn": self.progress.turn + (1 if begins else 0), "text": text}
         event = AgentEvent(EventKind.PROMPT_ACCEPTED, values)
         self._append(event)
         self._show(event)
@@ -69,13 +93,38 @@ class Journal:
         signal = Signal(SignalKind.TURN_FAILED, Source.PROTOCOL, time.time(), text=words)
         self.progress = reduce(self.progress, signal)
         self._store()
+        self.turn_over.set()
+
+    async def keep_trying(self) -> None:
+        """Write what a full disk or a busy store has kept back, until cancelled."""
+        while True:
+            await asyncio.sleep(RETRY_SECONDS)
+            if self._stuck:
+                self._write()
+            if self._unstored:
+                self._store()
 
     def close(self) -> None:
-        """Close the file."""
-        self._log.close()
+        """Write what is left, and close the file."""
+        self._write()
+        if self._unstored:
+            self._store()
+        if self._kept:
+            log.error("%d events could not be written", len(self._kept))
+        if self._log is not None:
+            self._log.close()
+
+    def _is_new(self, event: AgentEvent) -> bool:
+        """Whether the agent tells of a message that was not told when it was sent."""
+        text = str(event.values.get("text"))
+        if text in self._sent:
+            self._sent.remove(text)
+            return False
+        self._read.append(text)
+        return True
 
     def _numbered(self, event: AgentEvent) -> AgentEvent:
-        if event.kind is EventKind.TURN_STARTED:
+        if event.kind in (EventKind.TURN_STARTED, EventKind.PROMPT_ACCEPTED):
             return AgentEvent(event.kind, {"turn": self.progress.turn, **event.values})
         if event.kind is EventKind.TURN_COMPLETED:
             values = {"turn": self.progress.turn, **event.values}
@@ -115,6 +164,7 @@ class Journal:
                     return Signal(SignalKind.WORKING, Source.PROTOCOL, now)
             case EventKind.TURN_COMPLETED:
                 self.turn_ends += 1
+                self.turn_over.set()
                 kind = TURN_ENDS.get(str(values.get("outcome")), SignalKind.TURN_FAILED)
                 text = values.get("message")
                 if kind is SignalKind.TURN_COMPLETED:
@@ -126,16 +176,44 @@ class Journal:
         return None
 
     def _append(self, event: AgentEvent) -> None:
+        self._kept.append((event, time.time()))
+        if not self._stuck:
+            self._write()
+        while len(self._kept) > MOST_KEPT:
+            self._kept.popleft()
+            self._lost += 1
+
+    def _write(self) -> None:
+        """Write what is kept, in order; a disk that is full keeps it here until it is not."""
         try:
-            self._log.append(str(event.kind), event.values)
+            if self._log is None:
+                self._log = EventLog(self._task_dir, self._task_id)
+            while self._kept:
+                event, at = self._kept[0]
+                self._log.append(str(event.kind), event.values, at=at)
+                self._kept.popleft()
+            if self._lost:
+                values = {"message": f"{self._lost} events were lost", "recoverable": True}
+                self._log.append(str(EventKind.ERROR), values)
+                self._lost = 0
         except OSError as error:
-            log.warning("an event could not be written: %s", error)
+            if not self._stuck:
+                log.warning("an event could not be written: %s", error)
+                self._tell(f"the events cannot be written, and are kept until they can: {error}")
+            self._stuck = True
+            return
+        if self._stuck:
+            self._tell("the events are written again")
+        self._stuck = False
 
     def _store(self) -> None:
         try:
             tasks.store_progress(self._db, self._task_id, self.progress)
+            self._unstored = False
         except sqlite3.Error:
-            log.exception("the progress could not be stored")
+            if not self._unstored:
+                log.exception("the progress could not be stored")
+            self._unstored = True
         notify.wake(self._run_dir)
 
 

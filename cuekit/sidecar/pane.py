@@ -17,13 +17,13 @@ class Actions(Protocol):
         """Give the agent a message."""
 
     def interrupt(self) -> None:
-        """Ctrl-C: end the running turn; when nothing runs, end the run."""
+        """Ctrl-C: end the running turn; soon after another one, end the run."""
 
     def end(self) -> None:
         """End the run cleanly."""
 
-    def decide(self, approval_id: str, decision: Decision) -> bool:
-        """Decide an approval; False when somebody else was first."""
+    def decide(self, approval_id: str, decision: Decision) -> None:
+        """Decide an approval. Raises CuekitError: not offered, or somebody else was first."""
 
 
 class Pane(Protocol):

@@ -1,26 +1,42 @@
 """One approval as it stands in the pane: its pages, its keys, and what a key decides. Pure."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
+from unicodedata import east_asian_width
 
 from cuekit.model.approval import Decision, DecisionKind, RuleScope
 from cuekit.model.visible import exact, exact_lines
+from cuekit.service.offers import offered
 from cuekit.sidecar.style import Style
 from cuekit.sidecar.view import headline
 from cuekit.store.approvals import Approval
 
 HALF_SECOND = 0.5
+KEYS = {
+    "y": (Decision(DecisionKind.ALLOW), "allow"),
+    "a": (Decision(DecisionKind.ALLOW_ALWAYS, scope=RuleScope.PROJECT), "always in this project"),
+    "t": (Decision(DecisionKind.ALLOW_ALWAYS, scope=RuleScope.TASK), "always in this task"),
+    "n": (Decision(DecisionKind.DENY), "deny"),
+    "c": (Decision(DecisionKind.CANCEL_RUN), "stop the turn"),
+}
+SHOWN_ABOVE = ("command", "path", "url", "query", "pattern", "tool")  # as `view.headline` does
 LEAST_ROWS = 5
 
 
 class Question:
     """What is asked and what was shown of it; a key counts once all of it was shown."""
 
-    def __init__(self, approval: Approval, style: Style, rows: int, now: float) -> None:
+    def __init__(self, approval: Approval, style: Style, size: tuple[int, int], now: float) -> None:
+        """`size` is that of the terminal, columns and rows."""
         self.approval = approval
         self._style = style
-        self._pages = _pages(_body(approval), max(LEAST_ROWS, rows - 8))
+        columns, rows = size
+        self._pages = _pages(_body(approval, max(20, columns - 5)), max(LEAST_ROWS, rows - 8))
         self._shown = 0
         self._since = now
+        self._answers: dict[str, list[str]] = {}
 
     def next_page(self, now: float) -> list[str]:
         """The next part, with the keys behind the last one; [] when all of it was shown."""
@@ -47,43 +63,69 @@ class Question:
         if self._shown < len(self._pages):
             return f"space: more ({self._shown} of {len(self._pages)})"
         if self.approval.questions:
-            options = self.approval.questions[0]["options"]
-            digits = ", ".join(f"{n} {exact(o)}" for n, o in enumerate(options[:9], start=1))
-            return f"{digits + ', or ' if digits else ''}r: answer in words, n: no answer, c: stop"
-        return (
-            "y: allow  a: always in this project  t: always in this task  "
-            "n: deny  r: deny with a reason  c: stop the turn"
-        )
+            return self._keys_of_question()
+        kinds = offered(self.approval)
+        words = [f"{key}: {words}" for key, (one, words) in KEYS.items() if one.kind in kinds]
+        at = next((n for n, word in enumerate(words) if word.startswith("n:")), len(words))
+        return "  ".join([*words[: at + 1], "r: deny with a reason", *words[at + 1 :]])
 
     def decision(self, key: str) -> Decision | None:
-        """What a key decides; None for one that decides nothing."""
-        if self.approval.questions:
-            return self._answer(key)
-        decided = {
-            "y": Decision(DecisionKind.ALLOW),
-            "a": Decision(DecisionKind.ALLOW_ALWAYS, scope=RuleScope.PROJECT),
-            "t": Decision(DecisionKind.ALLOW_ALWAYS, scope=RuleScope.TASK),
-            "n": Decision(DecisionKind.DENY),
-            "c": Decision(DecisionKind.CANCEL_RUN),
-        }.get(key)
-        return replace(decided, by="user", how="pane") if decided else None
+        """What a key decides; None for one that decides nothing (yet)."""
+        if self.approval.questions and key.isdigit():
+            options = self._question["options"]
+            chosen = options[int(key) - 1] if 0 < int(key) <= len(options) else None
+            return self._answered([chosen]) if chosen is not None else None
+        found = KEYS.get(key)
+        if found is None or found[0].kind not in offered(self.approval):
+            return None
+        return replace(found[0], by="user", how="pane")
 
-    def in_words(self, text: str) -> Decision:
-        """What words decide: the answer to a question, else a denial with a reason."""
-        if self.approval.questions:
-            key = str(self.approval.questions[0]["key"])
-            return Decision(DecisionKind.ANSWER, answers={key: [text]}, by="user", how="pane")
-        return Decision(DecisionKind.DENY, message=text, by="user", how="pane")
+    def in_words(self, text: str) -> Decision | None:
+        """What words decide: a denial with a reason, or the answer to a question (or part of it).
 
-    def _answer(self, key: str) -> Decision | None:
-        question = self.approval.questions[0]
-        if key in ("n", "c"):
-            kind = DecisionKind.DENY if key == "n" else DecisionKind.CANCEL_RUN
-            return Decision(kind, by="user", how="pane")
-        if key.isdigit() and 0 < int(key) <= len(question["options"]):
-            answer = {str(question["key"]): [question["options"][int(key) - 1]]}
-            return Decision(DecisionKind.ANSWER, answers=answer, by="user", how="pane")
-        return None
+        Where several options may be chosen, their numbers or texts, with commas between.
+        """
+        if not self.approval.questions:
+            return Decision(DecisionKind.DENY, message=text, by="user", how="pane")
+        options = self._question["options"]
+        parts = [text]
+        if options and self._question.get("several"):
+            parts = [part.strip() for part in text.split(",") if part.strip()]
+        return self._answered([_by_number(part, options) for part in parts])
+
+    @property
+    def asks_for(self) -> str:
+        """What the words that are typed next are."""
+        return "answer" if self.approval.questions else "reason"
+
+    def unanswered(self) -> list[str]:
+        """The question that is open now, when there are several, and its keys."""
+        words = exact_lines(str(self._question["text"]))
+        return [*words, self._style("yellow", "  " + self.keys())]
+
+    def forget_answers(self) -> None:
+        """Begin with the first question again."""
+        self._answers = {}
+
+    @property
+    def _question(self) -> dict[str, Any]:
+        at = min(len(self._answers), len(self.approval.questions) - 1)
+        return self.approval.questions[at]
+
+    def _answered(self, values: list[str]) -> Decision | None:
+        self._answers[str(self._question["key"])] = values
+        if len(self._answers) < len(self.approval.questions):
+            return None
+        return Decision(DecisionKind.ANSWER, answers=self._answers, by="user", how="pane")
+
+    def _keys_of_question(self) -> str:
+        options = self._question["options"]
+        words = [f"{n}: {exact(str(one))}" for n, one in enumerate(options[:9], start=1)]
+        several = self._question.get("several")
+        words.append("r: several (1,2)" if several else "r: answer in words")
+        count = len(self.approval.questions)
+        head = f"({len(self._answers) + 1} of {count})  " if count > 1 else ""
+        return head + "  ".join([*words, "n: no answer", "c: stop the turn"])
 
     def _title(self) -> str:
         one = self.approval
@@ -91,25 +133,51 @@ class Question:
         return f"? {one.agent_kind} {asks}  {one.approval_id}"
 
 
-def _body(approval: Approval) -> list[str]:
+def _by_number(text: str, options: Sequence[Any]) -> str:
+    return str(options[int(text) - 1]) if text.isdecimal() and _fits(text, options) else text
+
+
+def _fits(text: str, options: Sequence[Any]) -> bool:
+    return text not in options and 0 < int(text) <= len(options)
+
+
+def _body(approval: Approval, width: int) -> list[str]:
     """Everything that is asked, each character visible, nothing folded away."""
-    lines: list[str] = []
+    texts: list[str] = []
     if approval.reason:
-        lines += exact_lines(f"reason: {approval.reason}")
+        texts.append(f"reason: {approval.reason}")
     for question in approval.questions:
-        lines += exact_lines(str(question["text"]))
+        texts.append(str(question["text"]))
+        texts += [f"  {n}. {one}" for n, one in enumerate(question["options"], start=1)]
     if not approval.questions:
-        lines += exact_lines(headline(approval.input))
-        rest = {
-            name: value
-            for name, value in approval.input.items()
-            if name not in ("command", "path", "url", "query", "pattern") and value is not None
-        }
-        for name, value in rest.items():
-            lines += exact_lines(f"{name}: {value}")
-    if approval.cwd:
-        lines += exact_lines(f"in {approval.cwd}")
-    return lines
+        texts.append(headline(approval.input))
+        above = next((name for name in SHOWN_ABOVE if approval.input.get(name)), None)
+        if above is not None:
+            texts += [
+                f"{name}: {_as_text(value)}"
+                for name, value in approval.input.items()
+                if name != above and value is not None
+            ]
+    if approval.cwd and approval.cwd != approval.input.get("cwd"):
+        texts.append(f"in {approval.cwd}")
+    return [row for text in texts for line in exact_lines(text) for row in _rows(line, width)]
+
+
+def _rows(line: str, width: int) -> list[str]:
+    """A line in rows of the terminal, since what the terminal folds is not counted."""
+    rows, room = [""], width
+    for letter in line:
+        columns = 2 if east_asian_width(letter) in "WF" else 1
+        if room < columns:
+            rows.append("")
+            room = width
+        rows[-1] += letter
+        room -= columns
+    return rows
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _pages(lines: list[str], size: int) -> list[list[str]]:

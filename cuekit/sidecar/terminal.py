@@ -12,8 +12,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cuekit.errors import CuekitError
 from cuekit.model.approval import Decision
 from cuekit.model.event import AgentEvent, EventKind
+from cuekit.model.visible import exact
 from cuekit.sidecar.pane import Actions
 from cuekit.sidecar.question import Question
 from cuekit.sidecar.style import style_for
@@ -49,15 +51,13 @@ class TerminalPane:
 
     def note(self, text: str) -> None:
         """Say something of cuekit's own."""
-        self._write([self._style("yellow", f"cuekit: {text}")])
+        self._write([self._style("yellow", f"cuekit: {exact(text)}")])
 
     def set_pending(self, approvals: Sequence[Approval]) -> None:
         """Show what waits now; what is decided goes away."""
         ids = [one.approval_id for one in approvals]
         for gone in [one for one in self._questions if one not in ids]:
             del self._questions[gone]
-            if self._reason_for == gone:
-                self._reason_for = None
         for one in approvals:
             if one.approval_id not in self._questions:
                 self._questions[one.approval_id] = self._question(one)
@@ -101,6 +101,8 @@ class TerminalPane:
             question = self._questions.get(approval_id)
             if question is not None:
                 self._decide(question, question.in_words(text.strip()))
+            else:
+                self.note("what you typed was for a request that is over; it was not sent")
             return
         self._actions.send(text.removesuffix("\n"))
 
@@ -121,7 +123,8 @@ class TerminalPane:
 
         @bindings.add("c-c")
         def _(event: Any) -> None:
-            if event.current_buffer.text:
+            if event.current_buffer.text or self._reason_for is not None:
+                self._reason_for = None
                 event.current_buffer.reset()
             elif self._actions is not None:
                 self._actions.interrupt()
@@ -166,19 +169,26 @@ class TerminalPane:
             self._reason_for = question.approval.approval_id
             self._redraw()
             return
-        decision = question.decision(key)
-        if decision is not None:
-            self._decide(question, decision)
+        if not key.isdigit() and question.decision(key) is None:
+            self.note("that is no answer here: " + question.keys())
+            return
+        self._decide(question, question.decision(key))
 
-    def _decide(self, question: Question, decision: Decision) -> None:
+    def _decide(self, question: Question, decision: Decision | None) -> None:
         if self._actions is None:
             return
-        if not self._actions.decide(question.approval.approval_id, decision):
-            self.note("somebody else has decided it already")
+        if decision is None:
+            self._write(question.unanswered())
+            return
+        try:
+            self._actions.decide(question.approval.approval_id, decision)
+        except CuekitError as error:
+            question.forget_answers()
+            self.note(error.message)
 
     def _question(self, approval: Approval) -> Question:
-        rows = shutil.get_terminal_size().lines
-        return Question(approval, self._style, rows, time.monotonic())
+        size = shutil.get_terminal_size()
+        return Question(approval, self._style, (size.columns, size.lines), time.monotonic())
 
     def _current(self) -> Question | None:
         return next(iter(self._questions.values()), None)
@@ -210,7 +220,8 @@ class TerminalPane:
             self._session.app.invalidate()
 
     def _prompt(self) -> str:
-        return "reason > " if self._reason_for is not None else "> "
+        question = self._questions.get(self._reason_for or "")
+        return f"{question.asks_for} > " if question is not None else "> "
 
     def _toolbar(self) -> str:
         question = self._current()

@@ -10,6 +10,7 @@ from cuekit.sidecar.style import Style
 
 OUTPUT_LINES = 10
 DIFF_LINES = 60
+MOST_HEADLINE = 2000  # of a call that runs already; what is to be allowed is shown whole
 WORDS = {"completed": "green", "failed": "red", "interrupted": "yellow"}
 
 
@@ -92,7 +93,7 @@ class View:
     def _call(self, values: dict[str, Any]) -> list[str]:
         tool = str(values.get("tool") or "tool")
         self._tools[str(values.get("tool_id"))] = tool
-        first, *rest = exact_lines(headline(values.get("input") or {}))
+        first, *rest = exact_lines(headline(values.get("input") or {})[:MOST_HEADLINE])
         lines = [f"{self._style('blue', '●')} {self._style('bold', tool)}  {first}"]
         return lines + [f"    {line}" for line in rest[:OUTPUT_LINES]]
 
@@ -171,4 +172,4 @@ def headline(fields: dict[str, Any]) -> str:
     for name in ("command", "path", "url", "query", "pattern", "tool"):
         if fields.get(name):
             return str(fields[name])
-    return ", ".join(f"{name}: {value}" for name, value in fields.items())[:500]
+    return ", ".join(f"{name}: {value}" for name, value in fields.items())
