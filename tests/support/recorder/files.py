@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ def neutral_lines(lines: Sequence[Line], place: Place) -> list[Line]:
     """Without the folders, the port and the host name of this run."""
     changes = [
         (str(place.project), "/home/dev/project"),
+        (re.sub("[^A-Za-z0-9]", "-", str(place.project)), "-home-dev-project"),  # claude's folders
         (str(place.home), "/home/dev"),
         (str(place.run_dir), "/run/cuekit"),
         (str(place.binary.resolve().parent), "/opt/agent"),
