@@ -57,6 +57,20 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     return base.Launch(argv, "null" if batch else "tty", warnings=warnings)
 
 
+def supervised_arguments(spec: TaskSpec, context: base.LaunchContext) -> tuple[str, ...]:
+    """`gemini --acp` in a mode that asks: `default`, or `plan` when the options say so."""
+    plans = base.chosen(spec, "approval_mode", APPROVAL_MODES) == "plan"
+    return (
+        context.binary,
+        "--acp",
+        *(("--skip-trust",) if context.folder_trusted else ()),
+        "--approval-mode",
+        "plan" if plans else "default",
+        *base.model_words(spec, "-m"),
+        *(word for path in spec.add_dirs for word in ("--include-directories", UserText(path))),
+    )
+
+
 def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProblem]:
     """Strict checks."""
     return base.check_options(spec, {"approval_mode": APPROVAL_MODES})

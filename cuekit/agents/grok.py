@@ -64,6 +64,12 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     return base.Launch(argv, "null" if batch else "tty", warnings=warnings)
 
 
+def supervised_arguments(spec: TaskSpec, context: base.LaunchContext) -> tuple[str, ...]:
+    """`grok agent stdio`, which speaks ACP, without a process that outlives it."""
+    model = base.model_words(spec, "-m")
+    return (context.binary, "agent", "--no-leader", *model, "stdio")
+
+
 def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProblem]:
     """Strict checks."""
     return base.check_options(spec, {})

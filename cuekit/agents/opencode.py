@@ -61,6 +61,11 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     return base.Launch((*words, *_prompt_words(spec, prompt)), environment=environment)
 
 
+def supervised_arguments(spec: TaskSpec, context: base.LaunchContext) -> tuple[str, ...]:
+    """`opencode acp`; the session sets the model, and the environment makes it ask."""
+    return (context.binary, "acp")
+
+
 def option_problems(spec: TaskSpec, version: str | None) -> list[base.OptionProblem]:
     """Strict checks."""
     return base.check_options(spec, {})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_versions import AgentVersion, chosen
+from tests.support.agent_versions import AgentVersion, chosen, on_request
 from tests.support.isolate import why_not_isolated
 from tests.support.real_agents import RealAgent, make_agent
 
@@ -42,7 +42,8 @@ def _agent(version: AgentVersion, folder: Path) -> Iterator[RealAgent]:
         pytest.fail(reason, pytrace=False)
     if version.binary is None:
         text = f"{version.label} is not installed: python -m tests.support.install_agents"
-        if os.environ.get(REQUIRE) == "1":
+        asked_for = version in CHOSEN
+        if os.environ.get(REQUIRE) == "1" and asked_for:
             pytest.fail(text, pytrace=False)
         pytest.skip(text)
     agent = make_agent(version, folder)
@@ -64,7 +65,13 @@ def claude(request: pytest.FixtureRequest, real_agent_folder: Path) -> Iterator[
     yield from _agent(request.param, real_agent_folder)
 
 
-@pytest.fixture(params=CHOSEN, ids=_label)
+@pytest.fixture(params=on_request(), ids=_label)
+def acp_agent(request: pytest.FixtureRequest, real_agent_folder: Path) -> Iterator[RealAgent]:
+    """Each agent that speaks ACP; skipped where it is not installed."""
+    yield from _agent(request.param, real_agent_folder)
+
+
+@pytest.fixture(params=[v for v in CHOSEN if v not in on_request()], ids=_label)
 def any_agent(request: pytest.FixtureRequest, real_agent_folder: Path) -> Iterator[RealAgent]:
     """Every chosen version of every agent."""
     yield from _agent(request.param, real_agent_folder)

@@ -74,3 +74,44 @@ def claude_trust(home: Path, folder: Path) -> None:
     state = json.loads(path.read_text(encoding="utf-8"))
     state["projects"].setdefault(str(folder), {})["hasTrustDialogAccepted"] = True
     path.write_text(json.dumps(state), encoding="utf-8")
+
+
+def grok_files(home: Path, url: str) -> dict[str, str]:
+    """The environment of grok; it takes the one model that the provider lists."""
+    return {"XAI_API_KEY": MADE_UP_KEY, "GROK_MODELS_BASE_URL": f"{url}/v1"}
+
+
+def gemini_files(home: Path, url: str) -> dict[str, str]:
+    """Write the user's configuration of gemini; the environment that goes with it."""
+    (home / ".gemini").mkdir()
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "general": {"enableAutoUpdate": False, "retryFetchErrors": False},
+        "privacy": {"usageStatisticsEnabled": False},
+    }
+    (home / ".gemini" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+    return {"GEMINI_API_KEY": MADE_UP_KEY, "GOOGLE_GEMINI_BASE_URL": url}
+
+
+def opencode_files(home: Path, url: str) -> dict[str, str]:
+    """Write the user's configuration of opencode; the environment that goes with it."""
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": "Scripted",
+        "options": {"baseURL": f"{url}/v1", "apiKey": MADE_UP_KEY},
+        "models": {"fake-1": {"name": "fake-1"}},
+    }
+    config = {"model": "scripted/fake-1", "provider": {"scripted": provider}}
+    folder = home / ".config" / "opencode"
+    folder.mkdir(parents=True)
+    (folder / "opencode.json").write_text(json.dumps(config), encoding="utf-8")
+    return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+
+
+FILES = {
+    "claude": claude_files,
+    "codex": codex_files,
+    "gemini": gemini_files,
+    "grok": grok_files,
+    "opencode": opencode_files,
+}

@@ -54,11 +54,21 @@ class AgentVersion:
 
 
 def manifest() -> list[AgentVersion]:
-    """Every version that the manifest names, oldest first within its agent."""
+    """Every version that is run by default or with `all`, oldest first within its agent."""
+    return _entries(on_request=False)
+
+
+def on_request() -> list[AgentVersion]:
+    """The versions that are run where they are installed, or when they are named."""
+    return _entries(on_request=True)
+
+
+def _entries(*, on_request: bool) -> list[AgentVersion]:
     data = tomllib.loads(MANIFEST.read_text(encoding="utf-8"))
     return [
         AgentVersion(name, agent["kind"], agent["package"], version)
         for name, agent in data.items()
+        if agent.get("on_request", False) is on_request
         for version in agent["versions"]
     ]
 
@@ -74,7 +84,7 @@ def chosen(env: Mapping[str, str] = os.environ) -> list[AgentVersion]:
         for agent in every:
             by_name.setdefault(agent.name, []).append(agent)
         return [agent for row in by_name.values() for agent in dict.fromkeys((row[0], row[-1]))]
-    known = {agent.label: agent for agent in every}
+    known = {agent.label: agent for agent in (*every, *on_request())}
     wanted = [label.strip() for label in choice.split(",") if label.strip()]
     if unknown := [label for label in wanted if label not in known]:
         raise ValueError(f"{CHOICE}: {', '.join(unknown)}; known: all, {', '.join(known)}")

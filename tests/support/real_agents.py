@@ -188,8 +188,7 @@ def make_agent(version: AgentVersion, folder: Path) -> RealAgent:
         "GIT_CONFIG_NOSYSTEM": "1",
     }
     model = ModelServer().start()
-    files = agent_home.codex_files if version.name == "codex" else agent_home.claude_files
-    env |= files(home, model.url)
+    env |= agent_home.FILES[version.name](home, model.url)
     _git_repository(project, env)
     tmux = TmuxServer(label="default", env=env)
     return RealAgent(version, binary, model, home, project, folder / "cuekit", tmux.env, tmux)

@@ -172,6 +172,8 @@ def _tool_call(item_id: str, index: int, step: Call) -> Generator[Event | Step, 
         item |= {"type": "custom_tool_call", "input": step.arguments["input"]}
     else:
         item |= {"type": "function_call", "arguments": json.dumps(step.arguments)}
+        if step.namespace:
+            item["namespace"] = step.namespace
     yield _added(index, item)
     return (yield from _done(index, item))
 

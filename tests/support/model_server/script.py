@@ -42,6 +42,7 @@ class Call:
 
     name: str
     arguments: Mapping[str, Any]
+    namespace: str | None = None  # codex: the group that the tools of an MCP server are in
 
 
 @dataclass(frozen=True)

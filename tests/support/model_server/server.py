@@ -18,11 +18,19 @@ from urllib.parse import parse_qs, urlsplit
 
 from tests.support.wait import wait_until
 
-from . import messages_api, responses_api
+from . import chat_api, gemini_api, messages_api, responses_api
 from .script import Drop, Gate, HttpError, Pause, Reply, Script, Step, reply_of
 
 KEPT_HEADERS = ("user-agent", "content-encoding", "x-stainless-retry-count")
 """The only headers that are recorded: never one that carries a key."""
+
+PROTOCOLS: Mapping[str, ModuleType] = {
+    "chat": chat_api,
+    "gemini": gemini_api,
+    "messages": messages_api,
+    "responses": responses_api,
+}
+GEMINI_STREAM = ":streamGenerateContent"
 
 
 class ClientGone(Exception):
@@ -50,7 +58,7 @@ class Request:
     @property
     def protocol(self) -> ModuleType:
         """The module that reads bodies of this kind."""
-        return messages_api if self.api == "messages" else responses_api
+        return PROTOCOLS[self.api or "responses"]
 
     @property
     def user_messages(self) -> list[str]:
@@ -245,7 +253,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get("Upgrade"):
             self._plain(request, 426, {"error": {"message": "plain HTTP only"}})
         elif path.endswith("/models"):
-            self._plain(request, 200, {"object": "list", "data": [], "models": []})
+            one = {"id": chat_api.MODEL, "object": "model", "created": 1, "owned_by": "scripted"}
+            self._plain(request, 200, {"object": "list", "data": [one], "models": []})
         elif path == "/_scripted/requests":
             self._plain(request, 200, [_as_json(r) for r in self.model.requests if r.api])
         else:
@@ -263,9 +272,16 @@ class _Handler(BaseHTTPRequestHandler):
             return self._model(body, "responses", responses_api)
         if url.path.endswith("/v1/messages"):
             return self._model(body, "messages", messages_api)
+        if url.path.endswith("/chat/completions"):
+            return self._model(body, "chat", chat_api)
+        if url.path.endswith((GEMINI_STREAM, ":generateContent")):
+            body |= {"stream": url.path.endswith(GEMINI_STREAM)}
+            return self._model(body, "gemini", gemini_api)
         request = self.model.record(self, "other", "", body)
         if url.path.endswith("/count_tokens"):
             return self._plain(request, 200, {"input_tokens": 100})
+        if url.path.endswith(":countTokens"):
+            return self._plain(request, 200, {"totalTokens": 100})
         if url.path == "/_scripted/release":
             self.model.gate(parse_qs(url.query)["gate"][0]).release()
             return self._plain(request, 200, {})
@@ -289,7 +305,7 @@ class _Handler(BaseHTTPRequestHandler):
             case (Drop(), *_):
                 return self._cut(request)
         try:
-            if request.api == "messages" and not request.body.get("stream"):
+            if request.api != "responses" and not request.body.get("stream"):
                 whole = protocol.whole(reply, request.body, request.number)
                 return self._plain(request, 200, whole)
             self._stream(request, protocol.events(reply, request.body, request.number))
@@ -339,9 +355,7 @@ class _Handler(BaseHTTPRequestHandler):
                 case Drop():
                     return self._cut(request)
                 case _:
-                    numbered = {**event, "sequence_number": next(numbers)}
-                    data = json.dumps(numbered, ensure_ascii=False)
-                    self.wfile.write(f"event: {event['type']}\ndata: {data}\n\n".encode())
+                    self.wfile.write(_encoded(request, event, next(numbers)))
                     self.wfile.flush()
         request.outcome = "sent"
 
@@ -351,6 +365,14 @@ class _Handler(BaseHTTPRequestHandler):
             readable, _, _ = select.select([self.connection], [], [], 0.02)
             if readable and not self.connection.recv(1, socket.MSG_PEEK):
                 raise ClientGone
+
+
+def _encoded(request: Request, event: dict[str, Any], number: int) -> bytes:
+    encode: Callable[[dict[str, Any]], bytes] | None = getattr(request.protocol, "encode", None)
+    if encode is not None:
+        return encode(event)
+    data = json.dumps({**event, "sequence_number": number}, ensure_ascii=False)
+    return f"event: {event['type']}\ndata: {data}\n\n".encode()
 
 
 def _deadline(seconds: float) -> Callable[[], bool]:

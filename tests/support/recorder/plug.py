@@ -1,4 +1,6 @@
-"""What an agent brings along to be recorded: a module `scenarios_<agent>.py` with a `PLUG`."""
+"""What an agent brings along to be recorded: a module `scenarios_<agent>.py` with a `PLUG`.
+
+One with `PLUGS` brings several."""
 
 from __future__ import annotations
 
@@ -73,6 +75,7 @@ def plugs() -> dict[str, Plug]:
     found: dict[str, Plug] = {}
     for module in pkgutil.iter_modules(package.__path__):
         if module.name.startswith("scenarios_"):
-            plug = importlib.import_module(f"{package.__name__}.{module.name}").PLUG
-            found[plug.agent] = plug
+            brought = importlib.import_module(f"{package.__name__}.{module.name}")
+            for plug in getattr(brought, "PLUGS", None) or [brought.PLUG]:
+                found[plug.agent] = plug
     return found
