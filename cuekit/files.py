@@ -135,15 +135,25 @@ def locked(path: str, seconds: float) -> Iterator[None]:
         os.close(descriptor)
 
 
+def is_repository(folder: str) -> bool:
+    """Whether git would take a folder for the top of a repository, by its `.git`.
+
+    In a linked worktree and in a submodule that is a file. A folder without HEAD is none: some
+    programs leave an empty `.git` where they protect the name (codex 0.133 to 0.171 in /tmp).
+    """
+    mark = os.path.join(folder, ".git")
+    return os.path.isfile(mark) or os.path.lexists(os.path.join(mark, "HEAD"))
+
+
 def project_root(cwd: str) -> str:
-    """The folder of the project that a folder belongs to: the nearest one above with a `.git`.
+    """The folder of the project that a folder belongs to: the nearest repository above it.
 
     Without one it is the folder itself. Symbolic links are resolved.
     """
     folder = os.path.realpath(cwd)
     above = folder
     while True:
-        if os.path.lexists(os.path.join(above, ".git")):
+        if is_repository(above):
             return above
         parent = os.path.dirname(above)
         if parent == above:

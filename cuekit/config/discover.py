@@ -3,6 +3,7 @@
 import os
 
 from cuekit.errors import InvalidInput
+from cuekit.files import is_repository
 
 PROJECT_FILE = ".cuekit.yaml"
 
@@ -18,9 +19,9 @@ def real_folder(folder: str) -> str:
 
 
 def git_root(folder: str) -> str | None:
-    """The nearest folder from this one upwards with a `.git` in it: a folder or a file."""
+    """The nearest folder from this one upwards that is the top of a git repository."""
     while True:
-        if os.path.lexists(os.path.join(folder, ".git")):
+        if is_repository(folder):
             return folder
         parent = os.path.dirname(folder)
         if parent == folder:

@@ -16,7 +16,7 @@ from typing import Any
 
 from cuekit.config.discover import real_folder
 from cuekit.errors import CuekitError, InvalidInput, NotFound
-from cuekit.files import locked, make_private_folder, replace_json
+from cuekit.files import is_repository, locked, make_private_folder, replace_json
 from cuekit.paths import Home
 
 FORMAT = 1
@@ -104,7 +104,7 @@ def _covering(trusted: Mapping[str, float], folder: str) -> str | None:
     current = os.path.realpath(folder)
     while current not in trusted:
         parent = os.path.dirname(current)
-        if parent == current or os.path.lexists(os.path.join(current, ".git")):
+        if parent == current or is_repository(current):
             return None
         current = parent
     return current

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cuekit.config import load, trust
 from cuekit.config.discover import PROJECT_FILE, project_file, project_folder, real_folder
 from cuekit.errors import CuekitError, InvalidInput, InvalidState
-from cuekit.files import remove_file, replace_file
+from cuekit.files import is_repository, remove_file, replace_file
 from cuekit.model.times import rfc3339
 from cuekit.paths import home_from
 
@@ -239,7 +239,7 @@ def _ignore(folder: str, dry_run: bool) -> tuple[dict[str, str], str | None]:
 
     path = os.path.join(folder, ".gitignore")
     skipped = {"path": path, "action": "skipped"}
-    if not os.path.lexists(os.path.join(folder, ".git")):
+    if not is_repository(folder):
         return skipped, None
     flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     existed = os.path.lexists(path)

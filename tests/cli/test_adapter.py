@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cuekit.agents.registry import KINDS
+from tests.support.repository import mark_repository
 
 ROOT = str(Path(__file__).resolve().parents[2])
 
@@ -93,7 +94,7 @@ def test_nothing_of_the_users_is_written_but_what_was_learned(
 
 
 def test_a_broken_configuration_is_named(environ: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
+    mark_repository(tmp_path)
     (tmp_path / ".cuekit.yaml").write_text("adapters: [\n")
     status, out, err = adapter(environ, tmp_path, "list", "--format", "json")
     error = json.loads(err)["error"]

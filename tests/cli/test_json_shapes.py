@@ -12,6 +12,7 @@ from cuekit.launch import events
 from cuekit.model.lifecycle import Status
 from cuekit.paths import Home
 from tests.support.command_line import CommandLine, cli
+from tests.support.repository import mark_repository
 from tests.support.tmux import TmuxServer, tmux_server
 
 __all__ = ["cli", "tmux_server"]
@@ -183,7 +184,7 @@ def test_the_comparison_sees_a_difference() -> None:
 
 
 def test_setting_up(cli: CommandLine) -> None:
-    (cli.project / ".git").mkdir()
+    mark_repository(cli.project)
     wanted = {
         "init": example("init", cli),
         "config show": example("config show", cli),

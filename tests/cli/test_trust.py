@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.repository import mark_repository
+
 CONFIG = """\
 submit:
   model: gpt-5
@@ -63,8 +65,9 @@ class User:
 @pytest.fixture
 def user(tmp_path: Path) -> User:
     user = User(Path(os.path.realpath(tmp_path)))
-    for name in ("project/.git", "project/below", "home"):
+    for name in ("project/below", "home"):
         (user.root / name).mkdir(parents=True)
+    mark_repository(user.root / "project")
     user.file.write_text(CONFIG)
     return user
 

@@ -12,6 +12,7 @@ from cuekit.launch import processes
 from cuekit.model.approval import ApprovalRequest, Risk
 from cuekit.store import approvals, db
 from tests.support.mcp_client import Tools, talk
+from tests.support.repository import mark_repository
 from tests.support.wait import wait_until
 from tests.support.workplace import Workplace
 
@@ -176,7 +177,7 @@ def test_what_is_wrong_is_named(workplace: Workplace) -> None:
 def test_shell_needs_the_users_own_word(workplace: Workplace) -> None:
     project_file = workplace.project / ".cuekit.yaml"
     project_file.write_text("mcp: {shell: allow}\nsubmit: {agent_kind: shell}\n")
-    (workplace.project / ".git").mkdir()
+    mark_repository(workplace.project)
     done = workplace.command("trust", "--format", "json")
     assert (done.communicate(timeout=30), done.returncode)[1] == 0
 

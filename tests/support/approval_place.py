@@ -13,6 +13,7 @@ from cuekit.model.approval import ApprovalRequest, Risk
 from cuekit.model.lifecycle import Status
 from cuekit.store import approvals, db, tasks
 from tests.support.command_line import CommandLine
+from tests.support.repository import mark_repository
 
 NOBODY = {"pid": 999_999_999, "started": "1", "boot": "gone"}
 
@@ -23,7 +24,7 @@ class Asking(CommandLine):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self._locks: list[int] = []
-        (self.project / ".git").mkdir()  # so that the project is this folder, whatever is above
+        mark_repository(self.project)  # so that the project is this folder, whatever is above
 
     def running(self, task_id: str, **values: Any) -> str:
         """A running task; its supervisor seems to live."""

@@ -10,6 +10,7 @@ import pytest
 from cuekit.config import load, trust
 from cuekit.config.effective import Effective
 from cuekit.paths import Home
+from tests.support.repository import mark_repository
 
 
 @dataclass(frozen=True)
@@ -45,5 +46,5 @@ def project(tmp_path: Path) -> Project:
     folder, home, user_home = root / "project", root / "cuekit", root / "home"
     for made in (folder, home, user_home):
         made.mkdir(mode=0o700)
-    (folder / ".git").mkdir()
+    mark_repository(folder)
     return Project(folder, Home(str(home)), user_home)

@@ -170,7 +170,7 @@ def test_a_git_file_ends_the_search_like_a_git_folder(project: Project) -> None:
 
 
 def test_outside_of_git_only_the_folder_itself_is_looked_into(project: Project) -> None:
-    (project.folder / ".git").rmdir()
+    (project.folder / ".git" / "HEAD").unlink()  # an empty folder is no repository
     (project.folder / "below").mkdir()
     project.write("submit: {model: root}\n")
     assert project.effective().submit.model == "root"

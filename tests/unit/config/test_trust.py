@@ -10,6 +10,7 @@ import pytest
 from cuekit.config import trust
 from cuekit.errors import CuekitError, InvalidInput, NotFound
 from cuekit.paths import Home
+from tests.support.repository import mark_repository
 from tests.unit.config.conftest import Project
 
 
@@ -32,7 +33,7 @@ def test_trust_covers_the_folders_below_and_none_beside_or_above(project: Projec
 
 def test_trust_does_not_reach_into_another_repository_below(project: Project) -> None:
     clone = project.folder / "clone"
-    (clone / ".git").mkdir(parents=True)
+    mark_repository(clone)
     (clone / "below").mkdir()
     trust.give(project.home, str(project.folder))
     assert not trust.folder_trusted(project.home, str(clone))

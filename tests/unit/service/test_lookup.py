@@ -7,6 +7,7 @@ import pytest
 
 from cuekit.service import lookup
 from tests.support.command_line import CommandLine, cli
+from tests.support.repository import mark_repository
 
 __all__ = ["cli"]
 
@@ -14,10 +15,20 @@ __all__ = ["cli"]
 def test_the_project_is_the_nearest_folder_with_git(tmp_path: Path) -> None:
     inner = tmp_path / "outer" / "inner" / "deep"
     inner.mkdir(parents=True)
-    (tmp_path / "outer" / ".git").mkdir()
+    mark_repository(tmp_path / "outer")
     assert lookup.project_root(str(inner)) == str(tmp_path / "outer")
     (tmp_path / "outer" / "inner" / ".git").write_text("gitdir: elsewhere")  # as in a worktree
     assert lookup.project_root(str(inner)) == str(tmp_path / "outer" / "inner")
+
+
+def test_a_git_folder_without_a_head_makes_no_project(tmp_path: Path) -> None:
+    """Such a folder stands in /tmp while codex's sandbox protects that name."""
+    mark_repository(tmp_path / "outer")
+    inner = tmp_path / "outer" / "inner"
+    (inner / ".git").mkdir(parents=True)
+    assert lookup.project_root(str(inner)) == str(tmp_path / "outer")
+    (inner / ".git" / "HEAD").symlink_to("refs/heads/main")  # as git once did
+    assert lookup.project_root(str(inner)) == str(inner)
 
 
 def test_without_git_the_project_is_the_folder_itself_with_links_resolved(tmp_path: Path) -> None:
