@@ -119,8 +119,9 @@ class Coordinator:
         except sqlite3.Error:
             log.exception("an approval could not be stored; it is denied")
             return fail_closed("the request could not be stored, so nobody could be asked")
-        self._tell_requested(approval_id, request, risk)
-        if decision is not None and self._decided_by_rule(approval_id, decision):
+        by_rule = decision is not None and self._decided_by_rule(approval_id, decision)
+        self._tell_requested(approval_id, request, risk)  # who looks sees that nobody is waited for
+        if by_rule:
             return self._resolved(approval_id)
         return await self._wait(approval_id)
 

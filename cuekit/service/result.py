@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Mapping
 
+from cuekit.launch import events
 from cuekit.model.report import ENDING
 from cuekit.service import lookup
 from cuekit.service.transcript import readable_tail, wait_for_writer
@@ -37,7 +38,7 @@ def result(ref: str, environ: Mapping[str, str]) -> Json:
         "status": str(task.status),
         "final": task.ended,
         "summary": summary,
-        "files_changed": [],
+        "files_changed": files_changed(task),
         "exit_code": task.exit_code,
         "exit_signal": task.exit_signal,
         "usage": task.usage,
@@ -52,6 +53,29 @@ def duration_ms(task: Task, now: float) -> int | None:
     if task.started_at is None:
         return None
     return round(((task.completed_at or now) - task.started_at) * 1000)
+
+
+def files_changed(task: Task) -> list[Json]:
+    """`{path, kind}` of each file that the agent told it has changed: add, update or delete.
+
+    The kind is that of all its changes together; a file that came and went is not among them.
+    """
+    kinds: dict[str, str | None] = {}
+    for event in events.read(task.task_dir):
+        if event.get("kind") == "file_change":
+            path = str(event.get("path"))
+            path = os.path.join(task.cwd, path) if not os.path.isabs(path) else path
+            kinds[path] = together(kinds.get(path), str(event.get("change")))
+    return [{"path": path, "kind": kind} for path, kind in kinds.items() if kind is not None]
+
+
+def together(before: str | None, change: str) -> str | None:
+    """One change after another: what a file's changes come to; None when nothing is left."""
+    if before == "add":
+        return None if change == "delete" else "add"
+    if before == "delete" and change == "add":
+        return "update"
+    return change
 
 
 def artifacts(task: Task) -> list[Json]:

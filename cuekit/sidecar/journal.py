@@ -11,8 +11,9 @@ from collections.abc import Callable
 from cuekit.launch import notify
 from cuekit.launch.events import EventLog
 from cuekit.model.activity import Activity, Progress, Signal, SignalKind, Source, reduce
+from cuekit.model.approval import ApprovalState
 from cuekit.model.event import AgentEvent, EventKind
-from cuekit.store import reports, tasks
+from cuekit.store import approvals, reports, tasks
 
 PARTIAL = frozenset({EventKind.TOOL_CALL_INPUT_DELTA, EventKind.TOOL_OUTPUT_DELTA})
 TURN_ENDS = {
@@ -154,6 +155,8 @@ class Journal:
                 if not values.get("partial") and not values.get("parent_tool_id"):
                     self._last_text = values.get("text")
             case EventKind.APPROVAL_REQUESTED:
+                if not self._waits(str(values.get("approval_id"))):
+                    return None
                 self._asked.add(str(values.get("approval_id")))
                 tool = values.get("tool")
                 return Signal(SignalKind.APPROVAL_REQUESTED, Source.PROTOCOL, now, tool=tool)
@@ -174,6 +177,14 @@ class Journal:
                 with contextlib.suppress(sqlite3.Error):
                     tasks.update(self._db, self._task_id, {"usage": values})
         return None
+
+    def _waits(self, approval_id: str) -> bool:
+        """Whether somebody is waited for: a rule may have decided already."""
+        try:
+            stored = approvals.get(self._db, approval_id)
+        except sqlite3.Error:
+            return True
+        return stored is None or stored.state == ApprovalState.PENDING
 
     def _append(self, event: AgentEvent) -> None:
         self._kept.append((event, time.time()))
