@@ -30,6 +30,8 @@ and 2.1.197; the TUI of 2.1.332 looks past any white space.
 LAST_WITH_LITERAL_SPACE = (2, 1, 197)
 TRUSTED_FOLDER = {"CLAUDE_CODE_SANDBOXED": "1"}
 """Trust in the folder for one launch: no dialog, and nothing is recorded (all three versions)."""
+READABLE_SCREEN = {"CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN": "1"}
+"""The TUI draws on the normal screen, so that transcript and scrollback can be read (2.1.332)."""
 SETTINGS_FILE = "settings.json"
 STREAM_WORDS = ("--output-format", "stream-json", "--verbose")
 PERMISSION_TOOL = "mcp__cuekit__approve"
@@ -96,10 +98,12 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
             **inbox.limits(spec),
         )
         files |= inbox.files(spec)
-    environment = TRUSTED_FOLDER if context.folder_trusted else {}
+    batch = base.is_batch(spec)
+    environment = {} if batch else dict(READABLE_SCREEN)
+    if context.folder_trusted:
+        environment |= TRUSTED_FOLDER
     warnings = _warnings(spec)
     first, changed = base.literal(prompt, SPECIAL, context)
-    batch = base.is_batch(spec)
     if base.too_long(first):
         if batch:
             return base.Launch(words, "prompt", environment, files, warnings, "stdin")

@@ -21,6 +21,7 @@ COMMANDS = {
     "task": Entry("cuekit.cli.task", "group", "Start, watch, steer and end tasks."),
     "approval": Entry("cuekit.cli.approval", "group", "See what agents ask leave for, and answer."),
     "adapter": Entry("cuekit.cli.adapter", "group", "See which agents can be given a task."),
+    "agent": Entry("cuekit.cli.agent", "group", "See the roles that an agent can be given."),
     "init": Entry("cuekit.cli.init", "init", "Write a safe .cuekit.yaml for this project."),
     "config": Entry("cuekit.cli.config", "group", "See what is configured."),
     "trust": Entry("cuekit.cli.trust", "group", "Trust a folder and its .cuekit.yaml."),
@@ -95,6 +96,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     0 done, 1 failed, 2 wrong usage, 3 not found, 4 not possible in this state, 5 timed out,
     6 a task that was waited for ended other than completed, 130 interrupted.
     """
+    _fill_closed_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     fmt = "json" if _wants_json(arguments) else "text"
     try:
@@ -121,9 +123,27 @@ def run(argv: Sequence[str] | None = None) -> int:
 def _report(error: Exception, fmt: str) -> int:
     """Tell the user of a failure; its exit status."""
     failure = _failure(error)
-    with contextlib.suppress(BrokenPipeError, ValueError):  # ValueError: stream closed
+    with contextlib.suppress(OSError, ValueError):  # ValueError: stream closed
         render.show_error(failure, fmt)
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        _discard_output()
     return failure.exit_status
+
+
+def _fill_closed_streams() -> None:
+    """Put the null device where the caller closed a standard stream.
+
+    Else the next file that is opened, the store perhaps, gets that number.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115 lives as long as we
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:
@@ -166,8 +186,12 @@ def _store_failure(error: Exception) -> CuekitError:
 
 
 def _output_closed() -> int:
+    _discard_output()
+    return OUTPUT_CLOSED
+
+
+def _discard_output() -> None:
     """Say nothing more, also not when the interpreter flushes what it still holds."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)
-    return OUTPUT_CLOSED

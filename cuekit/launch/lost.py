@@ -1,6 +1,5 @@
 """Settling a task whose supervisor ended without doing so, from the evidence it left."""
 
-import contextlib
 import os
 import sqlite3
 
@@ -29,8 +28,7 @@ def settle_lost(home: Home, db: sqlite3.Connection, task: Task) -> bool:
         child = task.child["pid"] if processes.alive(task.child) and task.child else None
         roots = {int(child)} if child is not None else set()
         processes.end_tree(lambda: processes.members(task.task_id, roots))
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(run_dir, plans.ENVIRONMENT))
+        plans.forget_environment(run_dir)
         child_reports.drain(db, task.task_id, task.task_dir, run_dir)
         return settlement.settle(db, tasks.get(db, task.task_id) or task, run_dir, evidence)
     finally:

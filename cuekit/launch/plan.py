@@ -1,5 +1,6 @@
 """What submit tells the supervisor: `launch.json` in the private run folder."""
 
+import contextlib
 import os
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -77,3 +78,9 @@ def take_environment(run_dir: str) -> dict[str, str]:
         pairs = file.read().split(b"\0")
     os.unlink(path)
     return dict(os.fsdecode(pair).split("=", 1) for pair in pairs if b"=" in pair)
+
+
+def forget_environment(run_dir: str) -> None:
+    """Remove the environment file of a task that is not to start any more."""
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(run_dir, ENVIRONMENT))

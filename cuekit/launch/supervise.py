@@ -64,6 +64,7 @@ class Supervisor:
         if not tasks.move(
             self.db, self.plan.task_id, Status.RUNNING, started, only_from=[Status.QUEUED]
         ):
+            plans.forget_environment(self.plan.run_dir)
             return  # cancelled, or settled as broken off, before it began
         environment = self._environment()
         try:

@@ -47,6 +47,13 @@ class Call:
     def failure(self) -> CuekitError:
         """The error that tmux's own words stand for."""
         words = self.errors.strip().partition("\n")[0]
+        if "File name too long" in words:
+            return TmuxUnclear(
+                f"the path of tmux's socket is too long for this system: {self.socket}",
+                code="tmux_socket",
+                hint="set TMUX_TMPDIR, or multiplexer.socket_path, to a shorter one",
+                retryable=False,
+            )
         if any(words.startswith(start) for start in GONE) and "Permission denied" not in words:
             return TmuxGone(
                 f"no tmux server answers at {self.socket}",

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,7 +110,8 @@ def probe_all(
         found |= _ask({kind: binaries[kind] for kind in asked}, environ, limit_s)
         _remember(known, {_key(kind, binaries[kind]): (asked[kind], found[kind]) for kind in asked})
         make_private_folder(home.root)
-        replace_json(home.probes, known)
+        with suppress(OSError):  # asked again the next time
+            replace_json(home.probes, known)
     return {kind: found[kind] for kind in binaries}
 
 

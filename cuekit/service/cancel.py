@@ -78,6 +78,7 @@ def _ended(home: Home, db: sqlite3.Connection, task: Task, environ: Mapping[str,
         while not task.ended and time.monotonic() < deadline:
             if task.status is Status.QUEUED and not processes.alive(task.submitter):
                 tasks.move(db, task.task_id, Status.CANCELLED, only_from=[Status.QUEUED])
+                plans.forget_environment(run_dir)
             waiter.wait(0.25)
             settle.reconcile(home, db, environ)
             task = tasks.get(db, task.task_id) or task

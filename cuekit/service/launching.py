@@ -17,6 +17,7 @@ from cuekit.launch import child_reports, notify, processes, script, settlement
 from cuekit.launch import plan as plans
 from cuekit.launch.environment import child_environment
 from cuekit.launch.plan import LaunchPlan, encode_environment
+from cuekit.launch.words import plain_tail
 from cuekit.model.lifecycle import Status
 from cuekit.model.report import FOLDER_VARIABLE, TASK_VARIABLE, TOKEN_VARIABLE
 from cuekit.model.task import new_task_id, run_mode, tmux_session_name
@@ -116,7 +117,8 @@ def launch(
         _take_back(db, tmux, task_id, run_dir, task_dir)
         if isinstance(error, OSError):
             raise CuekitError(
-                f"the task's files cannot be made: {error.strerror}: {error.filename}",
+                f"the task's files cannot be made: {error.strerror}: "
+                f"{error.filename or f'{task_dir} or {run_dir}'}",
                 code="cannot_write",
                 hint="make room, or correct the folder's permissions",
             ) from None
@@ -302,8 +304,8 @@ def _await_start(db: sqlite3.Connection, task_id: str, run_dir: str, tmux: "Tmux
             if task.status is not Status.QUEUED and (task.child or task.ended):
                 faults.point("submit.child_seen")
                 return task
-            if not waiter.wait(1.0) and _vanished(tmux, task_id):
-                _refuse_vanished(db, task_id)
+            if not waiter.wait(1.0):
+                _refuse_ended_pane(db, tmux, task_id, run_dir)
             if time.monotonic() >= deadline:
                 raise CuekitError(
                     f"the pane of {task_id} was made, but its supervisor has not started the "
@@ -315,34 +317,35 @@ def _await_start(db: sqlite3.Connection, task_id: str, run_dir: str, tmux: "Tmux
                 )
 
 
-def _vanished(tmux: "Tmux", task_id: str) -> bool:
+def _refuse_ended_pane(db: sqlite3.Connection, tmux: "Tmux", task_id: str, run_dir: str) -> None:
+    """Fail a task whose pane is gone or dead without its supervisor ever having begun."""
     from cuekit.panes.base import TmuxGone
 
+    said = None
     try:
-        return tmux.pane(tmux_session_name(task_id)) is None
+        pane = tmux.pane(tmux_session_name(task_id))
+        if pane is not None and not pane.dead:
+            return
+        if pane is not None:
+            said = plain_tail(tmux.capture(pane.pane_id, history=50).encode())
     except TmuxGone:
-        return True
+        pane = None
     except CuekitError:
-        return False  # tmux does not say; the deadline decides
-
-
-def _refuse_vanished(db: sqlite3.Connection, task_id: str) -> None:
-    """The pane is gone without its supervisor ever having begun."""
-    error = {
-        "code": "pane_vanished",
-        "message": "tmux closed the pane before the agent was started",
-        "hint": "cuekit doctor",
-        "retryable": True,
-        "details": {"task_id": task_id},
-    }
-    if tasks.move(db, task_id, Status.FAILED, {"error": error}, only_from=[Status.QUEUED]):
-        raise CuekitError(
-            f"tmux closed the pane of {task_id} before the agent was started",
-            code="pane_vanished",
-            hint="cuekit doctor names the options of tmux.conf that close sessions",
-            retryable=True,
-            details={"task_id": task_id},
-        )
+        return  # tmux does not say; the deadline decides
+    what = "tmux closed the pane" if pane is None else "the pane's own program ended"
+    failure = CuekitError(
+        f"{what} before the agent was started" + (f": {said}" if said else ""),
+        code="pane_vanished" if pane is None else "supervisor_failed",
+        hint="cuekit doctor",
+        retryable=True,
+        details={"task_id": task_id},
+    )
+    values = {"error": failure.as_json()}
+    if tasks.move(db, task_id, Status.FAILED, values, only_from=[Status.QUEUED]):
+        plans.forget_environment(run_dir)
+        with contextlib.suppress(CuekitError):
+            tmux.kill_session(tmux_session_name(task_id))
+        raise failure
 
 
 def _take_back(

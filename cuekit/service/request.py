@@ -24,6 +24,7 @@ class SubmitRequest:
     objective: str
     agent_kind: str | None = None
     model: str | None = None
+    role: str | None = None
     mode: str | None = None
     cwd: str | None = None
     add_dirs: tuple[str, ...] = ()
@@ -53,15 +54,20 @@ class SubmitRequest:
 def check_texts(request: SubmitRequest) -> None:
     """Raise InvalidInput for a text that no agent could be given as it is.
 
-    Codes: `empty_objective`, `objective_too_long`, `nul_in_text`, `invalid_utf8`.
+    Codes: `empty_objective`, `objective_too_long`, `nul_in_text`, `invalid_utf8`, `bad_name`,
+    `bad_session`, `bad_timeout`.
     """
     for name, text in _texts(request):
-        if "\0" in text:
-            raise InvalidInput(f"the {name} holds a NUL character", code="nul_in_text")
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError:
-            raise InvalidInput(f"the {name} is not valid UTF-8", code="invalid_utf8") from None
+        _check_text(name, text)
+    _check_options(request.adapter_options)
+    _check_label("name", request.name)
+    _check_label("session", request.session)
+    if request.timeout_s is not None and request.timeout_s <= 0:
+        raise InvalidInput(
+            "a time limit of nothing would end the task before it began",
+            code="bad_timeout",
+            hint="leave --timeout out for no limit",
+        )
     if not request.objective.strip():
         raise InvalidInput(
             "the objective is empty",
@@ -77,11 +83,39 @@ def check_texts(request: SubmitRequest) -> None:
         )
 
 
+def _check_text(name: str, text: str) -> None:
+    if "\0" in text:
+        raise InvalidInput(f"the {name} holds a NUL character", code="nul_in_text")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidInput(f"the {name} is not valid UTF-8", code="invalid_utf8") from None
+
+
+def _check_label(name: str, text: str | None) -> None:
+    if text is not None and not (text.strip() and text.isprintable()):
+        raise InvalidInput(
+            f"the {name} is empty or holds a control character: {text!r}", code=f"bad_{name}"
+        )
+
+
+def _check_options(value: Any) -> None:
+    """Check every text in the adapter options: JSON can spell what no argument can carry."""
+    if isinstance(value, str):
+        _check_text("adapter options' text", value)
+    elif isinstance(value, dict):
+        _check_options([*value, *value.values()])
+    elif isinstance(value, list):
+        for one in value:
+            _check_options(one)
+
+
 def _texts(request: SubmitRequest) -> list[tuple[str, str]]:
     single = {
         "objective": request.objective,
         "agent kind": request.agent_kind,
         "model": request.model,
+        "role": request.role,
         "working directory": request.cwd,
         "context": request.context,
         "expected output": request.expect,

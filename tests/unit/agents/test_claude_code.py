@@ -102,8 +102,16 @@ def test_settings_of_the_launch_lie_in_the_run_folder(
 def test_trust_is_given_for_the_launch_only_when_the_user_gave_it(mode: str, prompt: str) -> None:
     trusted = replace(CONTEXT, folder_trusted=True)
     given = claude_code.launch(spec(prompt, mode=mode), trusted).environment
-    assert given == {"CLAUDE_CODE_SANDBOXED": "1"}
-    assert claude_code.launch(spec(prompt, mode=mode), CONTEXT).environment == {}
+    without = claude_code.launch(spec(prompt, mode=mode), CONTEXT).environment
+    assert given == {**without, "CLAUDE_CODE_SANDBOXED": "1"}
+
+
+def test_the_tui_draws_where_its_scrollback_can_be_read() -> None:
+    launches = {m: claude_code.launch(spec("x", mode=m), CONTEXT) for m in ("interactive", "batch")}
+    assert {mode: launch.environment for mode, launch in launches.items()} == {
+        "interactive": {"CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN": "1"},
+        "batch": {},
+    }
 
 
 @pytest.mark.parametrize("extra", [0, 1])
