@@ -261,6 +261,8 @@ def test_the_titles_of_other_sessions_are_read_whole(tmux_server: TmuxServer) ->
     start(tmux)
     tmux_server.run("new-session", "-d", "-s", "e f", "cat")
     tmux_server.run("select-pane", "-t", "=e f:", "-T", "✳ wörk: a b")
+    command = ("display-message", "-p", "-t", "=e f:", "#{pane_current_command}")
+    wait_until(lambda: tmux_server.run(*command).strip() == "cat")  # a shell until it has exec'd
     other = tmux.pane("e f")
     assert other is not None
     assert (other.title, other.command, other.task) == ("✳ wörk: a b", "cat", "")
