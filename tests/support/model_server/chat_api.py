@@ -21,8 +21,8 @@ SIDE_REPLY = reply_of("Scripted title")
 
 
 def is_side(body: Body) -> bool:
-    """True for requests that are not a turn: those for a title offer no tools."""
-    return not body.get("tools")
+    """True for what is not a turn: a title (no tools), grok's guess at what comes next."""
+    return not body.get("tools") or not (newest_user_messages(body) or tool_results(body))
 
 
 def _messages(body: Body) -> list[Mapping[str, Any]]:
@@ -62,9 +62,7 @@ def newest_user_messages(body: Body) -> list[str]:
 
 def tool_results(body: Body) -> list[str]:
     """Outputs of tools since the model's last own message."""
-    return [
-        "\n".join(_texts(m)) for m in newest_messages(body) if m.get("role") == "tool"
-    ]
+    return ["\n".join(_texts(m)) for m in newest_messages(body) if m.get("role") == "tool"]
 
 
 def conversation_id(body: Body) -> str:
