@@ -12,7 +12,7 @@ REPORTING = """\
 Reporting back:
 Whoever gave you this task reads what you report, with the MCP tool `report` of the server cuekit \
 if you have it, else with this command (it needs no ids; never print CUEKIT_CHILD_TOKEN):
-cuekit task report --type TYPE --message "what they should know"
+"${CUEKIT_COMMAND:-cuekit}" task report --type TYPE --message "what they should know"
 TYPE is completed, failed or blocked, once, before your last answer; progress after each larger \
 step; help_requested when you cannot go on without an answer: then end your turn, and the answer \
 comes as your next message. Reporting does not end the task: answer as you would without it."""

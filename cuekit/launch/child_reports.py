@@ -66,8 +66,10 @@ def record(
             "via": via,
             "late": late,
         }
+        # The row first: a sandboxed child finds out only here that it cannot write the store.
+        row = reports.insert(db, task_id, report, via=via, late=late, at=now)
         seq = events.append(known.task_dir, task_id, "report", values, at=now)
-        reports.insert(db, task_id, report, seq=seq, via=via, late=late, at=now)
+        reports.number(db, row, seq)
         if not late:
             reports.stand(db, task_id, report, now)
     notify.wake(run_dir)

@@ -2,8 +2,8 @@
 
 import contextlib
 import os
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from cuekit import files
 
@@ -15,14 +15,14 @@ SPOOL = "spool"
 TITLE = "title"
 WAITERS = "waiters"
 HOOK = "hook"
+COMMAND = "cuekit"
 CANCEL = "cancel"
 FINISH = "finish"
 KEEP = "keep"
 STARTED = "started"
 
 
-@dataclass(frozen=True)
-class LaunchPlan:
+class LaunchPlan(NamedTuple):
     """All that the supervisor needs to know; no secrets in it."""
 
     task_id: str
@@ -44,11 +44,11 @@ class LaunchPlan:
     last_message_file: str | None = None
     transcript_limit: int = 64 * 1024 * 1024  # bytes
     end_mark: str = ""  # nobody else's word; after the child's last output, see transcript.py
-    first_prompt: list[str] = field(default_factory=list)  # command that types the first prompt
+    first_prompt: Sequence[str] = ()  # command that types the first prompt
 
     def write(self) -> None:
         """Write it into the run folder."""
-        files.replace_json(os.path.join(self.run_dir, FILE_NAME), asdict(self))
+        files.replace_json(os.path.join(self.run_dir, FILE_NAME), self._asdict())
 
 
 def read(run_dir: str) -> LaunchPlan | None:
@@ -56,7 +56,7 @@ def read(run_dir: str) -> LaunchPlan | None:
     values: Any = files.read_json(os.path.join(run_dir, FILE_NAME))
     if not isinstance(values, dict):
         return None
-    known = LaunchPlan.__dataclass_fields__
+    known = LaunchPlan._fields
     try:
         return LaunchPlan(**{name: value for name, value in values.items() if name in known})
     except TypeError:

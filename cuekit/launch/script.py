@@ -49,6 +49,11 @@ def launch_script(python: str, supervisor: str, run_dir: str) -> str:
     )
 
 
+def command_script(python: str) -> str:
+    """This cuekit as a program, for the child; `-P`: nothing of the working folder is imported."""
+    return f'#!/bin/sh\nexec {quoted(python)} -P -m cuekit "$@"\n'
+
+
 def writer_script(python: str, writer: str, run_dir: str) -> str:
     """What pipe-pane runs: the pane's output on standard input."""
     return f"#!/bin/sh\nexec {quoted(python)} -I -S {quoted(writer)} {quoted(run_dir)}\n"

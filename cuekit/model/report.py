@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 TASK_VARIABLE = "CUEKIT_TASK_ID"
 TOKEN_VARIABLE = "CUEKIT_CHILD_TOKEN"  # noqa: S105 the name, not the token
 FOLDER_VARIABLE = "CUEKIT_TASK_DIR"
+COMMAND_VARIABLE = "CUEKIT_COMMAND"
+"""The path of a program that is this very cuekit: a login shell may have another PATH."""
+
 MESSAGE_BYTES = 64 * 1024
 PAYLOAD_BYTES = 256 * 1024
 KEY_LETTERS = 200

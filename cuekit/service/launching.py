@@ -19,7 +19,12 @@ from cuekit.launch.environment import child_environment
 from cuekit.launch.plan import LaunchPlan, encode_environment
 from cuekit.launch.words import plain_tail
 from cuekit.model.lifecycle import Status
-from cuekit.model.report import FOLDER_VARIABLE, TASK_VARIABLE, TOKEN_VARIABLE
+from cuekit.model.report import (
+    COMMAND_VARIABLE,
+    FOLDER_VARIABLE,
+    TASK_VARIABLE,
+    TOKEN_VARIABLE,
+)
 from cuekit.model.task import new_task_id, run_mode, tmux_session_name
 from cuekit.paths import Home, task_folder
 from cuekit.service import supervising
@@ -248,6 +253,7 @@ def _write_files(
         TASK_VARIABLE: plan.task_id,
         TOKEN_VARIABLE: token,
         FOLDER_VARIABLE: plan.task_dir,
+        COMMAND_VARIABLE: os.path.join(run, plans.COMMAND),
         "CUEKIT_HOME": plan.home,
     }
     environment = child_environment(environ, added, plan.cwd)
@@ -259,6 +265,7 @@ def _write_files(
         ("launch.sh", script.launch_script(python, SUPERVISOR, run)),
         ("writer.sh", script.writer_script(python, WRITER, run)),
         ("pane-died.sh", died),
+        (plans.COMMAND, script.command_script(python)),
         (plans.HOOK, script.hook_script(python, APPROVAL_HOOK)),
     ):
         files.replace_file(os.path.join(run, name), os.fsencode(text), 0o700)

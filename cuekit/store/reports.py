@@ -40,18 +40,23 @@ def insert(
     task_id: str,
     report: Report,
     *,
-    seq: int,
     via: str,
     late: bool,
     at: float,
-) -> None:
-    """Store a report, inside the caller's transaction."""
+) -> int:
+    """Store a report, inside the caller's transaction; its row, to be given its event's number."""
     payload = None if report.payload is None else json.dumps(report.payload)
-    db.execute(
+    done = db.execute(
         "INSERT INTO report (task_id, seq, type, message, payload, key, via, late, reported_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (task_id, seq, report.type, report.message, payload, report.key, via, int(late), at),
+        " VALUES (?, 0, ?, ?, ?, ?, ?, ?, ?)",
+        (task_id, report.type, report.message, payload, report.key, via, int(late), at),
     )
+    return int(done.lastrowid or 0)
+
+
+def number(db: sqlite3.Connection, row: int, seq: int) -> None:
+    """Note the number of a report's event, inside the caller's transaction."""
+    db.execute("UPDATE report SET seq = ? WHERE report_id = ?", (seq, row))
 
 
 def stand(db: sqlite3.Connection, task_id: str, report: Report, at: float) -> None:

@@ -155,6 +155,7 @@ def test_a_client_that_is_gone_altogether_leaves_nothing(wire: Wire, workplace: 
 def test_what_a_command_of_a_child_prints_never_reaches_the_wire(
     wire: Wire, workplace: Workplace
 ) -> None:
+    Path(workplace.home.root).mkdir(exist_ok=True)
     Path(workplace.home.config).write_text("mcp: {shell: allow}\n")
     wire.call(2, "submit_task", objective="echo noise; echo noise >&2", agent_kind="shell")
     assert wire.answer(2)["result"]["isError"] is False
