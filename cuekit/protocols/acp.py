@@ -11,7 +11,7 @@ from typing import Any
 
 from cuekit.errors import CuekitError
 from cuekit.model.event import AgentEvent, EventKind
-from cuekit.protocols import acp_agents, acp_leave
+from cuekit.protocols import acp_agents, acp_leave, acp_words
 from cuekit.protocols.acp_agents import AcpAgent, FollowUp
 from cuekit.protocols.acp_leave import Leave
 from cuekit.protocols.acp_opening import Opening
@@ -177,7 +177,7 @@ class AcpSession:
         self._task(self._request(prompt))
 
     async def _request(self, prompt: Prompt) -> None:
-        params = {"sessionId": self._session_id, "prompt": text_blocks(prompt.texts)}
+        params = {"sessionId": self._session_id, "prompt": acp_words.text_blocks(prompt.texts)}
         # What the agent answers is taken at once; that it has gone is told by the reader.
         with contextlib.suppress(RemoteError, AgentGone):
             await self._peer.request(
@@ -202,10 +202,10 @@ class AcpSession:
         if reply.get("error") is not None:
             events = self._decoder.close()
             error = RemoteError("session/prompt", reply["error"])
-            ended: Json = {"outcome": "failed", **_failure(self._agent, error)}
+            ended: Json = {"outcome": "failed", **acp_words.failure(self._agent, error)}
         else:
             *events, last = self._decoder.decode({"id": 0, "result": reply.get("result")}) or [
-                AgentEvent(EventKind.TURN_COMPLETED, _no_reason(self._agent))
+                AgentEvent(EventKind.TURN_COMPLETED, acp_words.no_reason(self._agent))
             ]
             ended = last.values
         for event in events:
@@ -245,7 +245,7 @@ class AcpSession:
 
     async def _steer(self, text: str) -> Sent | None:
         """Into the running turn, where the agent announces that it can; None when it cannot now."""
-        params = {"sessionId": self._session_id, "prompt": text_blocks([text])}
+        params = {"sessionId": self._session_id, "prompt": acp_words.text_blocks([text])}
         try:
             result = await self._peer.request("_session/steering", params)
         except RemoteError:
@@ -352,7 +352,7 @@ class AcpSession:
         if self._closing:
             self._finish({"outcome": "interrupted"})
             return
-        how = _ended_how(self._host.returncode, self._host.error_text())
+        how = acp_words.ended_how(self._host.returncode, self._host.error_text())
         words = f"{self._agent.name} ended in the middle of the turn{how}"
         self._finish({"outcome": "failed", "message": words, "code": "agent_gone"})
 
@@ -378,31 +378,3 @@ class AcpSession:
         self._side_tasks.add(task)
         task.add_done_callback(self._side_tasks.discard)
         return task
-
-
-def text_blocks(texts: list[str]) -> list[Json]:
-    """Texts as the blocks of a prompt."""
-    return [{"type": "text", "text": text} for text in texts]
-
-
-def _failure(agent: AcpAgent, error: RemoteError) -> Json:
-    details = error.data.get("details") if isinstance(error.data, dict) else error.data
-    said = f": {details}" if isinstance(details, str) and details else ""
-    if error.rpc_code == -32000:
-        login = f"; run: {agent.login}" if agent.login else ""
-        return {"message": f"{agent.name} is not signed in{said}{login}", "code": "not_signed_in"}
-    return {"message": f"{error}{said}", "code": "agent_error"}
-
-
-def _no_reason(agent: AcpAgent) -> Json:
-    words = f"{agent.name} answered a prompt without a reason for its end"
-    return {"outcome": "failed", "message": words, "code": "agent_error"}
-
-
-def _ended_how(status: int | None, errors: str) -> str:
-    if status is None or status == 0:
-        return ""
-    if status < 0:
-        return f" (signal {-status})"
-    words = errors.splitlines()
-    return f" (exit status {status}{f': {words[-1][:500]}' if words else ''})"

@@ -27,8 +27,10 @@ WORDS = {
     "max_turn_requests": "the turn came to the agent's limit of model requests",
     "refusal": "the model refused to go on",
 }
-REQUESTS = frozenset({"session/request_permission"})
-"""Requests that the session answers; the coordinator makes the events of an approval."""
+PERMISSION = "session/request_permission"
+QUIET_REQUESTS = frozenset({"fs/write_text_file"})
+"""Refused and told by nobody: opencode 1.18.33 would also write into the client's editor, though
+none is announced, and has written its file by then."""
 
 QUIET = frozenset(
     {
@@ -127,8 +129,8 @@ class Decoder:
         return [*self.flush(), *self.items.close()]
 
     def _request(self, method: str, message: Json) -> list[AgentEvent]:
-        if method not in REQUESTS:
-            return [raw(message)]
+        if method != PERMISSION:
+            return [] if method in QUIET_REQUESTS else [raw(message)]
         return self.asked(object_of(message, "params"))[1]
 
     def _answer(self, message: Json) -> list[AgentEvent]:
@@ -180,6 +182,12 @@ class Decoder:
         if name == "session_summary_generated":
             title = text_of(update, "session_summary", "summary", "title")
             return [_status("title", title=title)] if title else []
+        if name == "retry_state":
+            if update.get("type") == "failed":
+                return []  # the prompt's answer says so too
+            words = text_of(update, "message") or "the model is asked again"
+            values = {"message": words, "recoverable": True, "code": "retry"}
+            return [AgentEvent(EventKind.ERROR, values)]
         return [] if name in QUIET_OF_GROK else [raw(message)]
 
     def _message_chunk(self, update: Json) -> list[AgentEvent]:

@@ -1,0 +1,78 @@
+"""Supervised tasks with real agents that speak ACP: grok, gemini and opencode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.real.test_main_job import show, status, submit, wait
+from tests.support.model_server import Say, Shell
+from tests.support.real_agents import RealAgent
+from tests.support.recorder.acp_scripts import ASKED
+from tests.support.wait import wait_until
+
+SECONDS = 90  # the first turn of opencode in a new home takes up to half a minute
+
+
+def supervised(agent: RealAgent, *words: str) -> dict[str, Any]:
+    return submit(agent, "--trust", "--mode", "supervised", *words)
+
+
+def pending(agent: RealAgent, task: dict[str, Any], count: int = 1) -> dict[str, Any]:
+    """The one approval that waits, once `count` were asked for in all."""
+
+    def look() -> list[dict[str, Any]]:
+        found = agent.cuekit("approval", "list", "--all", "--task", task["task_id"])["approvals"]
+        waits = [one for one in found if one["state"] == "pending"]
+        return waits if len(found) >= count else []
+
+    wait_until(look, SECONDS, lambda: show(agent, task))
+    return look()[0]
+
+
+def test_a_task_with_approvals_from_another_shell_goes_through_and_is_resumed(
+    acp_agent: RealAgent,
+) -> None:
+    agent = acp_agent
+    gate = agent.model.gate()
+    agent.model.when("make it", Say("I make it."), Shell(ASKED))
+    agent.model.when("another", Shell("rm -rf /tmp/nothing-of-that-name; echo gone"))
+    agent.model.when("slowly", Say("working"), gate)
+    agent.model.default("It is done.")
+
+    task = supervised(agent, "make it")
+    asked = pending(agent, task)
+    assert (asked["tool"], asked["input"]["command"]) == ("shell", ASKED)
+    assert not (agent.project / "made.txt").exists()
+    agent.cuekit("approval", "allow", asked["approval_id"], "--always", "--scope", "project")
+    view = wait(agent, task, "--until", "idle")
+    assert (view["last_turn"], view["summary"]) == ("completed", "It is done."), show(agent, task)
+    assert (agent.project / "made.txt").exists()
+
+    agent.cuekit("task", "steer", task["task_id"], "make it once more", "--wait")
+    found = agent.cuekit("approval", "list", "--all", "--task", task["task_id"])["approvals"]
+    assert {one["state"] for one in found} == {"decided"}
+
+    agent.cuekit("task", "steer", task["task_id"], "another command")
+    refused = pending(agent, task, len(found) + 1)
+    agent.cuekit("approval", "deny", refused["approval_id"], "--message", "leave that alone")
+    agent.model.wait_for_message("leave that alone", SECONDS)
+
+    def idle() -> bool:
+        return status(agent, task)["activity"] == "idle"
+
+    wait_until(idle, SECONDS, lambda: show(agent, task))
+    agent.cuekit("task", "steer", task["task_id"], "now slowly")
+    gate.wait_reached(SECONDS)
+    agent.cuekit("task", "interrupt", task["task_id"])
+    wait_until(idle, SECONDS, lambda: show(agent, task))
+    assert status(agent, task)["last_turn"] == "interrupted"
+    gate.release()
+    agent.cuekit("task", "steer", task["task_id"], "and the last thing", "--wait")
+    assert agent.cuekit("task", "finish", task["task_id"])["status"] == "completed"
+    wait_until(lambda: not _agents(agent), 20, lambda: str(_agents(agent)))
+
+
+def _agents(agent: RealAgent) -> list[str]:
+    """The command lines of the agent's processes that are left."""
+    words = {"grok": "agent --no-leader", "gemini": "--acp", "opencode": " acp"}[agent.name]
+    return [line for line in agent.processes().values() if words in line]
