@@ -32,7 +32,7 @@ from cuekit.store import reports, tasks
 
 WATCH_SECONDS = 0.2
 REST_SECONDS = 1.0
-OUTPUT_SECONDS = 0.06  # how long the last output of a failed child is waited for
+OUTPUT_SECONDS = 0.5  # how long the last output of a failed child is waited for; it takes ms
 TRANSCRIPT_SECONDS = 10.0  # how long the session stays open for it
 FIRST_PROMPT_SECONDS = 0.5
 
