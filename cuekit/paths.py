@@ -2,13 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cuekit.errors import InvalidInput
 
 
-@dataclass(frozen=True)
-class Home:
+class Home(NamedTuple):
     """The user's own cuekit folder (CUEKIT_HOME, by default `~/.cuekit`), private to the user."""
 
     root: str

@@ -1,9 +1,8 @@
 """What every module of this package answers: the types, and the protocol that they satisfy."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from cuekit.model.activity import Signal
 
@@ -16,8 +15,7 @@ class Composer(StrEnum):
     HIDDEN = "hidden"  # no input box on the screen
 
 
-@dataclass(frozen=True)
-class Screen:
+class Screen(NamedTuple):
     """One reading of a pane. It is evidence of the weakest kind: say so where it is shown."""
 
     dialog: str | None = None  # name of the dialog that waits for a person
@@ -27,8 +25,7 @@ class Screen:
     failure: str | None = None  # the agent's words about the last turn, where that failed
 
 
-@dataclass(frozen=True)
-class SteerPlan:
+class SteerPlan(NamedTuple):
     """How one agent is given exactly one text.
 
     The pieces go in one after another, `pause_s` seconds apart; `enter_delay_s` seconds after the

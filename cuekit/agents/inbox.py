@@ -3,7 +3,8 @@
 import json
 
 from cuekit.agents import base
-from cuekit.model.approval import INBOX_FILE, INBOX_LIMIT_S
+from cuekit.model.approval import INBOX_LIMIT_S
+from cuekit.model.inbox import INBOX_FILE
 from cuekit.model.task import Mode, TaskSpec, run_mode
 
 OPTION = "approvals"

@@ -25,7 +25,6 @@ from cuekit.launch import plan as plans
 from cuekit.launch.plan import LaunchPlan
 from cuekit.model.activity import EXACT, Activity
 from cuekit.model.approval import (
-    INBOX_FILE,
     INBOX_LIMIT_S,
     ApprovalRequest,
     ApprovalState,
@@ -33,6 +32,7 @@ from cuekit.model.approval import (
     DecisionKind,
     Risk,
 )
+from cuekit.model.inbox import INBOX_FILE
 from cuekit.paths import Home
 from cuekit.store import approvals, tasks
 from cuekit.store import db as store

@@ -9,16 +9,14 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 HAS_PROC = os.path.exists("/proc/self/stat")
 TERM_SECONDS = 2.0
 KILL_SECONDS = 5.0
 
 
-@dataclass(frozen=True)
-class Process:
+class Process(NamedTuple):
     """One process of the machine; `started` tells it from a later one with the same pid."""
 
     pid: int

@@ -1,15 +1,14 @@
 """The sentinel: the file by which the supervisor says how the child ended."""
 
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cuekit import files
 
 FILE_NAME = "exit-code"
 
 
-@dataclass(frozen=True)
-class Sentinel:
+class Sentinel(NamedTuple):
     """How the child ended; `exit_code` is what a shell would give (128 + signal for a signal)."""
 
     exit_code: int

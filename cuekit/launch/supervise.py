@@ -24,7 +24,7 @@ from cuekit.launch.reports import report
 from cuekit.launch.watch import Watch
 from cuekit.launch.words import last_words
 from cuekit.model.activity import Progress, Signal, reduce
-from cuekit.model.approval import INBOX_FILE
+from cuekit.model.inbox import INBOX_FILE
 from cuekit.model.lifecycle import EndCause, Evidence, Status
 from cuekit.paths import Home
 from cuekit.store import db as store
@@ -206,7 +206,7 @@ class Supervisor:
     def _spawn_typist(self) -> int:
         return os.posix_spawn(
             self.plan.first_prompt[0],
-            self.plan.first_prompt,
+            list(self.plan.first_prompt),
             {**os.environ, "CUEKIT_HOME": self.plan.home},
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

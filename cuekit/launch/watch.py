@@ -5,7 +5,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -96,12 +95,12 @@ class Watch:
             if signal.kind is SignalKind.TURN_FAILED and signal.text is None:
                 screen = self._capture()
                 if screen is not None and screen.failure:
-                    signals[index] = replace(signal, text=screen.failure)
+                    signals[index] = signal._replace(text=screen.failure)
                 elif now - signal.at < WORDS_SECONDS:
                     self._held = signals[index:]
                     return signals[:index]
                 elif screen is not None and screen.composer is not Composer.HIDDEN:
-                    signals[index] = replace(signal, kind=SignalKind.TURN_COMPLETED)
+                    signals[index] = signal._replace(kind=SignalKind.TURN_COMPLETED)
         return signals
 
     def _from_spool(self) -> Iterator[Signal]:

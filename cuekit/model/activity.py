@@ -1,7 +1,7 @@
 """What an agent does at this moment, and the pure reduction of its signals to that."""
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Activity(StrEnum):
@@ -44,8 +44,7 @@ class SignalKind(StrEnum):
     SESSION_ENDED = "session_ended"
 
 
-@dataclass(frozen=True)
-class Signal:
+class Signal(NamedTuple):
     """A signal with its source; `at` is Unix seconds."""
 
     kind: SignalKind
@@ -57,8 +56,7 @@ class Signal:
     log_path: str | None = None  # the agent's own live session file, when the signal names it
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(NamedTuple):
     """What is known of a task's activity; stored with the task."""
 
     activity: Activity = Activity.UNKNOWN
@@ -75,7 +73,7 @@ class Progress:
 def reduce(progress: Progress, signal: Signal) -> Progress:
     """The progress after a signal. A guess (title, screen) never overrides how a turn ended."""
     if signal.session_id:
-        progress = replace(progress, agent_session_id=signal.session_id)
+        progress = progress._replace(agent_session_id=signal.session_id)
     match signal.kind:
         case SignalKind.SESSION_STARTED:
             if progress.activity in (Activity.WAITING_INPUT, Activity.UNKNOWN):
@@ -84,9 +82,8 @@ def reduce(progress: Progress, signal: Signal) -> Progress:
         case SignalKind.PROMPT_ACCEPTED:
             if progress.activity in (Activity.WORKING, Activity.WAITING_APPROVAL):
                 return progress  # taken into the running turn
-            return replace(
-                _now(progress, Activity.WORKING, signal), turn=progress.turn + 1, turn_error=None
-            )
+            begun = _now(progress, Activity.WORKING, signal)
+            return begun._replace(turn=progress.turn + 1, turn_error=None)
         case SignalKind.WORKING:
             return _working(progress, signal)
         case SignalKind.APPROVAL_REQUESTED:
@@ -121,8 +118,8 @@ def _now(
 ) -> Progress:
     if progress.activity is activity and progress.detail == detail:
         return progress
-    return replace(
-        progress, activity=activity, since=signal.at, source=signal.source, detail=detail
+    return progress._replace(
+        activity=activity, since=signal.at, source=signal.source, detail=detail
     )
 
 
@@ -131,8 +128,8 @@ def _working(progress: Progress, signal: Signal) -> Progress:
     at_rest = progress.activity in (Activity.IDLE, Activity.UNKNOWN, Activity.WAITING_INPUT)
     if at_rest and (progress.last_turn is not None or signal.source not in EXACT):
         # A message that had been queued is taken up, of which no other signal tells.
-        return replace(moved, turn=progress.turn + 1, turn_error=None)
-    return replace(moved, turn=max(progress.turn, 1))
+        return moved._replace(turn=progress.turn + 1, turn_error=None)
+    return moved._replace(turn=max(progress.turn, 1))
 
 
 def _turn_over(
@@ -153,9 +150,8 @@ def _turn_over(
         return progress  # by a hook and by the log
     unseen = progress.activity is Activity.IDLE and progress.last_turn is not None
     if unseen and how != "completed":
-        return replace(progress, last_turn=how, turn_error=error)
-    return replace(
-        _now(progress, Activity.IDLE, signal),
+        return progress._replace(last_turn=how, turn_error=error)
+    return _now(progress, Activity.IDLE, signal)._replace(
         turn=max(progress.turn + (1 if unseen else 0), 1),
         last_turn=how,
         summary=summary if summary is not None else progress.summary,

@@ -4,9 +4,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-INBOX_FILE = "inbox.json"
-"""In a run folder: the approvals of this pane go to the inbox, and how long they wait there."""
-
 INBOX_LIMIT_S = 86400
 """Seconds that an agent is told to wait for its hook: claude and codex take as much as that."""
 

@@ -1,9 +1,8 @@
 """The states of a task, the one table of moves between them, and the verdict on an ended child."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class Status(StrEnum):
@@ -48,8 +47,7 @@ class EndCause(StrEnum):
     NEVER_STARTED = "never_started"
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What is known when a child has ended.
 
     `turn_ended_well` is the agent's own word on its last turn: True, False, or None when this
@@ -63,8 +61,7 @@ class Evidence:
     agent_words: str | None = None
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """How a task ended: the status, and the error of one that did not complete."""
 
     status: Status

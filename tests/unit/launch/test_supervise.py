@@ -1,9 +1,12 @@
 """The supervisor where the machine is against it."""
 
 import json
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
+from cuekit.launch import supervise
 from cuekit.launch.plan import LaunchPlan
 from cuekit.launch.supervise import Supervisor
 from cuekit.paths import Home
@@ -53,3 +56,17 @@ def plan(folder: Path) -> LaunchPlan:
         session=f"cuekit-task-{TASK_ID}",
         expects_evidence=True,
     )
+
+
+def test_its_program_loads_nothing_heavy() -> None:
+    """`dataclasses` alone, with `inspect` and `ast` behind it, would take it over 15 MiB."""
+    root = str(Path(supervise.__file__).parents[2])
+    program = (
+        f"import sys; sys.path.append({root!r}); import cuekit.launch.supervise;"
+        "from cuekit.activity import registry as r; r.get('codex'); r.get('claude-code');"
+        "print([m for m in ('ast', 'dataclasses', 'inspect', 'subprocess') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
