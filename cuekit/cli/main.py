@@ -21,7 +21,9 @@ COMMANDS = {
     "task": Entry("cuekit.cli.task", "group", "Start, watch, steer and end tasks."),
     "approval": Entry("cuekit.cli.approval", "group", "See what agents ask leave for, and answer."),
     "adapter": Entry("cuekit.cli.adapter", "group", "See which agents can be given a task."),
-    "agent": Entry("cuekit.cli.agent", "group", "See the roles that an agent can be given."),
+    "agent": Entry(
+        "cuekit.cli.agent", "group", "See the roles that an agent can be given with --role."
+    ),
     "init": Entry("cuekit.cli.init", "init", "Write a safe .cuekit.yaml for this project."),
     "config": Entry("cuekit.cli.config", "group", "See what is configured."),
     "trust": Entry("cuekit.cli.trust", "group", "Trust a folder and its .cuekit.yaml."),

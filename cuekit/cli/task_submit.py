@@ -30,6 +30,7 @@ from cuekit.errors import InvalidInput
 @click.option("--file", "file", metavar="PATH", help="Read the objective from this file.")
 @click.option("--agent-kind", metavar="KIND", help="Which agent: codex, claude-code, gemini, ...")
 @click.option("--model", help="The model, by the agent's own name for it.")
+@click.option("--role", metavar="ROLE", help="A role (cuekit agent list), or auto.")
 @click.option(
     "--mode",
     type=click.Choice(["interactive", "batch", "supervised"]),

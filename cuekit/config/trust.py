@@ -127,8 +127,8 @@ def real_file(file: str) -> str:
     return os.path.join(os.path.realpath(folder), name)
 
 
-def give(home: Home, folder: str, content: tuple[str, str] | None = None) -> None:
-    """Trust a folder and, if given, a file's content: the file and the SHA-256 of what was read.
+def give(home: Home, folder: str, *contents: tuple[str, str]) -> None:
+    """Trust a folder and the content of files: each a file and the SHA-256 of what was read.
 
     Raises InvalidInput (`no_such_folder`) and CuekitError (`busy`, `cannot_write`, as `read`).
     """
@@ -136,8 +136,7 @@ def give(home: Home, folder: str, content: tuple[str, str] | None = None) -> Non
     with _changing(home) as trust:
         now = time.time()
         trust["folders"][folder] = now
-        if content is not None:
-            file, sha256 = content
+        for file, sha256 in contents:
             trust["contents"][real_file(file)] = {"sha256": sha256, "given_at": now}
 
 
@@ -153,7 +152,10 @@ def revoke(home: Home, folder: str, file: str | None = None) -> list[str]:
         taken = [real] if real in trust["folders"] else []
         counting = real_file(file) if taken and file is not None else None
         taken += [
-            path for path in trust["contents"] if os.path.dirname(path) == real or path == counting
+            path
+            for path in trust["contents"]
+            if os.path.dirname(path) in (real, os.path.join(real, ".cuekit", "agents"))
+            or path == counting
         ]
         if not taken:
             above = _covering(trust["folders"], real)

@@ -103,11 +103,16 @@ def give_trust(
         trust.check_worth(target, environ.get("HOME"))
     file = project_file(start)
     examined = load.examine(file, home, environ) if file is not None else None
-    trust.give(home, target, (examined.path, examined.sha256) if examined else None)
+    from cuekit.config import profiles  # brings hashlib
+
+    read = [(examined.path, examined.sha256)] if examined else []
+    roles = profiles.files_of_project(target)
+    trust.give(home, target, *read, *roles)
     return {
         "folder": target,
         "config": {"path": examined.path, "sha256": examined.sha256} if examined else None,
         "allows": rows_of(examined.needs_trust) if examined else [],
+        "profiles": [path for path, _ in roles],
     }
 
 

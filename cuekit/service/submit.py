@@ -12,7 +12,7 @@ from cuekit.config.effective import Effective
 from cuekit.errors import CuekitError, InvalidInput, InvalidState
 from cuekit.model.task import Mode, TaskSpec, run_mode
 from cuekit.paths import Home, home_from
-from cuekit.service import adapters, agent_trust, launching, lookup, settle, supervising
+from cuekit.service import adapters, agent_trust, launching, lookup, roles, settle, supervising
 from cuekit.service.request import Ask, SubmitRequest, check_texts
 from cuekit.service.views import Json, submit_view
 from cuekit.store import db as store
@@ -103,6 +103,7 @@ def resolve(
     cwd = _working_folder(request.cwd)
     effective = load.effective(cwd, home, environ)
     defaults: dict[str, Any] = {}
+    request, role = roles.apply(request, cwd, home, defaults)
     kind = _agent_kind(request, effective, environ, defaults)
     _check_over_mcp(request, kind, effective, home)
     agent = adapters.module(kind)
@@ -116,6 +117,8 @@ def resolve(
         constraints=request.constraints,
         inputs=request.inputs,
         expected_output=request.expect,
+        role=role.name if role else None,
+        role_instructions=role.instructions if role else None,
         cwd=cwd,
         add_dirs=tuple(_added_folder(folder) for folder in request.add_dirs),
         model=_model(request, kind, effective, defaults),

@@ -95,6 +95,7 @@ def test_trust_is_given_to_the_git_root_and_to_the_present_content(user: User) -
                 "source": f"{user.file}:6",
             },
         ],
+        "profiles": [],
     }
     assert trusted_here(user, "project/below") == (True, True)
     user.file.write_text(CONFIG + "#\n")
@@ -122,7 +123,12 @@ def test_a_named_folder_is_trusted_itself(user: User) -> None:
 
 def test_a_folder_without_a_configuration_can_be_trusted(user: User) -> None:
     user.file.unlink()
-    assert user.json("trust") == {"folder": str(user.project), "config": None, "allows": []}
+    assert user.json("trust") == {
+        "folder": str(user.project),
+        "config": None,
+        "allows": [],
+        "profiles": [],
+    }
     assert trusted_here(user) == (True, None)
 
 
