@@ -5,6 +5,7 @@ in the task's folder, where the supervisor or the next command takes it up.
 """
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -22,6 +23,7 @@ from cuekit.store.db import writing
 
 FOLDER = "reports"
 MOST_AT_ONCE = 50
+MOST_NAMES = 1000  # looked at in one go: a child may fill its folder
 FILE_BYTES = 2 * (MESSAGE_BYTES + PAYLOAD_BYTES)
 _NAME = re.compile(r"[0-9a-f]{32}\.json\Z")
 
@@ -129,7 +131,7 @@ def _waiting(folder: int) -> list[str]:
 
     def aged() -> Iterator[tuple[float, str]]:
         with os.scandir(folder) as entries:
-            for entry in entries:
+            for entry in itertools.islice(entries, MOST_NAMES):
                 if _NAME.match(entry.name):
                     with contextlib.suppress(FileNotFoundError):
                         yield entry.stat(follow_symlinks=False).st_mtime, entry.name

@@ -23,7 +23,7 @@ from cuekit.launch.plan import LaunchPlan
 from cuekit.launch.reports import report
 from cuekit.launch.watch import Watch
 from cuekit.launch.words import last_words
-from cuekit.model.activity import Progress, Signal, reduce
+from cuekit.model.activity import EXACT, Progress, Signal, reduce
 from cuekit.model.inbox import INBOX_FILE
 from cuekit.model.lifecycle import EndCause, Evidence, Status
 from cuekit.paths import Home
@@ -185,7 +185,8 @@ class Supervisor:
 
     def _take(self, one: Signal) -> None:
         before, self.progress = self.progress, reduce(self.progress, one)
-        if self.progress.turn > before.turn:
+        if self.progress.turn > before.turn and one.source in EXACT:
+            # A title that lags behind must not take back what the child has just reported.
             self.renewed_at = one.at
         for kind, values in report(before, self.progress, one):
             if kind != "approval_requested" or not self.inbox:  # the hook told it, with its id
