@@ -80,18 +80,25 @@ class TerminalPane:
             key_bindings=self._bindings(),
             multiline=True,
             enable_open_in_editor=False,
+            output=_output(),
         )
-        with patch_stdout(raw=True):
-            while True:
-                try:
-                    text = await self._session.prompt_async(handle_sigint=False)
-                except EOFError:
-                    actions.end()
-                    return
-                except KeyboardInterrupt:
-                    actions.interrupt()
-                    continue
-                self._take(text)
+        try:
+            with patch_stdout(raw=True):
+                await self._read(actions)
+        finally:
+            sys.stdout.write("\x1b[?2004l")
+
+    async def _read(self, actions: Actions) -> None:
+        while True:
+            try:
+                text = await self._session.prompt_async(handle_sigint=False)
+            except EOFError:
+                actions.end()
+                return
+            except KeyboardInterrupt:
+                actions.interrupt()
+                continue
+            self._take(text)
 
     def _take(self, text: str) -> None:
         if not text.strip() or self._actions is None:
@@ -230,3 +237,16 @@ class TerminalPane:
             return f"{waiting}· {question.keys()}"
         keys = "Enter: send  Alt-Enter: new line  Ctrl-C: interrupt  Ctrl-D: end"
         return f" {self._title} · {self._state} · {keys}"
+
+
+def _output() -> Any:
+    """The terminal, with bracketed paste on at all times.
+
+    prompt_toolkit turns it off for each line that is printed above the input line. A paste that
+    falls into such a moment would come as keys, and a key may decide an approval.
+    """
+    from prompt_toolkit.output import create_output
+
+    output = create_output()
+    output.disable_bracketed_paste = lambda: None  # type: ignore[method-assign]
+    return output
