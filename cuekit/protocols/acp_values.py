@@ -67,7 +67,7 @@ def whole_number(values: Mapping[str, Any], *names: str) -> int | None:
     for name in names:
         value = values.get(name)
         if value.__class__ is int:
-            return int(value)  # type: ignore[call-overload, no-any-return]
+            return int(value)
     return None
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from cuekit.launch import events as event_log
 from tests.real.test_main_job import show, status, submit, wait
 from tests.support.model_server import Say, Shell
 from tests.support.real_agents import RealAgent
-from tests.support.recorder.acp_scripts import ASKED
 from tests.support.wait import wait_until
 
+ASKED = "git tag made-by-agent"
 SECONDS = 90  # the first turn of opencode in a new home takes up to half a minute
+
+
+def events(task: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(event_log.read(task["task_dir"]))
 
 
 def supervised(agent: RealAgent, *words: str) -> dict[str, Any]:
@@ -34,19 +39,20 @@ def test_a_task_with_approvals_from_another_shell_goes_through_and_is_resumed(
 ) -> None:
     agent = acp_agent
     gate = agent.model.gate()
+    tag = agent.project / ".git" / "refs" / "tags" / "made-by-agent"
     agent.model.when("make it", Say("I make it."), Shell(ASKED))
     agent.model.when("another", Shell("rm -rf /tmp/nothing-of-that-name; echo gone"))
-    agent.model.when("slowly", Say("working"), gate)
+    agent.model.when("slowly", Say("working"), gate, times=1)
     agent.model.default("It is done.")
 
     task = supervised(agent, "make it")
     asked = pending(agent, task)
     assert (asked["tool"], asked["input"]["command"]) == ("shell", ASKED)
-    assert not (agent.project / "made.txt").exists()
-    agent.cuekit("approval", "allow", asked["approval_id"], "--always", "--scope", "project")
+    assert not tag.exists()
+    agent.cuekit("approval", "allow", asked["approval_id"], "--always", "project")
     view = wait(agent, task, "--until", "idle")
     assert (view["last_turn"], view["summary"]) == ("completed", "It is done."), show(agent, task)
-    assert (agent.project / "made.txt").exists()
+    assert tag.exists()
 
     agent.cuekit("task", "steer", task["task_id"], "make it once more", "--wait")
     found = agent.cuekit("approval", "list", "--all", "--task", task["task_id"])["approvals"]
@@ -63,11 +69,12 @@ def test_a_task_with_approvals_from_another_shell_goes_through_and_is_resumed(
     wait_until(idle, SECONDS, lambda: show(agent, task))
     agent.cuekit("task", "steer", task["task_id"], "now slowly")
     gate.wait_reached(SECONDS)
-    agent.cuekit("task", "interrupt", task["task_id"])
-    wait_until(idle, SECONDS, lambda: show(agent, task))
-    assert status(agent, task)["last_turn"] == "interrupted"
+    words = "stop that and say hello"
+    agent.cuekit("task", "steer", task["task_id"], "--interrupt", "--wait", words)
     gate.release()
-    agent.cuekit("task", "steer", task["task_id"], "and the last thing", "--wait")
+    ends = [event for event in events(task) if event["kind"] == "turn_completed"]
+    assert [end["outcome"] for end in ends][-2:] == ["interrupted", "completed"]
+    assert agent.model.user_messages[-1] == words
     assert agent.cuekit("task", "finish", task["task_id"])["status"] == "completed"
     wait_until(lambda: not _agents(agent), 20, lambda: str(_agents(agent)))
 
