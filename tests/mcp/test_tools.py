@@ -247,7 +247,8 @@ def test_a_server_within_a_task_acts_as_that_task(workplace: Workplace) -> None:
         assert (await tools.ok("steer_task", task_id=below, message="x"))["ok"] is True
         await tools.until_reached(below)
 
-    talk(env, workplace.project, say)
+    hiding = ("CUEKIT_TASK_ID", "CUEKIT_CHILD_TOKEN", "CUEKIT_TASK_DIR", "CUEKIT_HOME")
+    talk(env, workplace.project, say, hiding=hiding)
     assert workplace.status(child)["reported"]["message"] == "over MCP"
 
 

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -55,12 +55,25 @@ class Tools:
                 return list(waited["tasks"])
 
 
-def talk(env: Mapping[str, str], cwd: Path, say: Callable[[Tools], Awaitable[T]]) -> T:
-    """Start `cuekit --mcp`, speak with it, and let it end."""
+def talk(
+    env: Mapping[str, str],
+    cwd: Path,
+    say: Callable[[Tools], Awaitable[T]],
+    *,
+    hiding: Sequence[str] = (),
+) -> T:
+    """Start `cuekit --mcp`, speak with it, and let it end.
+
+    `hiding`: variables that a process in between has and does not pass on.
+    """
+    command = [sys.executable, "-m", "cuekit", "--mcp"]
+    if hiding:
+        without = [word for name in hiding for word in ("-u", name)]
+        command = ["/bin/sh", "-c", '"$@"; exit $?', "sh", "env", *without, *command]
 
     async def whole() -> tuple[bool, Any]:
         server = StdioServerParameters(
-            command=sys.executable, args=["-m", "cuekit", "--mcp"], env=dict(env), cwd=str(cwd)
+            command=command[0], args=command[1:], env=dict(env), cwd=str(cwd)
         )
         with anyio.fail_after(LIMIT_S):
             async with (

@@ -451,3 +451,18 @@ def test_an_inbox_may_be_configured_beside_permissions_prompt(project: Project) 
         "  claude-code:\n    options: {approvals: inbox, approvals_handover_s: 60}\n"
     )
     assert project.effective() is not None
+
+
+def test_what_only_the_user_may_say_is_ignored_in_a_projects_file(project: Project) -> None:
+    project.write("mcp: {shell: allow}\napprovals: {parents: allow}\nsubmit: {model: m}\n")
+    effective = project.effective()
+    assert (effective.parents.shell, effective.parents.approvals) == ("deny", "deny")
+    assert effective.submit.model == "m"
+    assert effective.warnings == (
+        f"ignored in {project.folder}/.cuekit.yaml: mcp.shell, approvals.parents "
+        f"(only {project.home.config} may say it)",
+    )
+    Path(project.home.root).mkdir(exist_ok=True)
+    Path(project.home.config).write_text("mcp: {shell: allow}\napprovals: {parents: allow}\n")
+    effective = project.effective()
+    assert (effective.parents.shell, effective.parents.approvals) == ("allow", "allow")
