@@ -31,7 +31,7 @@ def run_sidecar(task_id: str, environ: Mapping[str, str]) -> int:
         task = tasks.get(db, task_id)
         if task is None or plan is None:
             raise CuekitError(f"no supervised task has the id {task_id!r}", code="task_not_found")
-        logging.basicConfig(filename=os.path.join(run_dir, "sidecar.log"), level=logging.WARNING)
+        _log_into(os.path.join(run_dir, "sidecar.log"))
         with open(os.path.join(task.task_dir, PROMPT_FILE), encoding="utf-8", newline="") as file:
             prompt = file.read()
         environment = child_environment(environ, {"CUEKIT_TASK_ID": task_id}, task.cwd)
@@ -42,6 +42,12 @@ def run_sidecar(task_id: str, environ: Mapping[str, str]) -> int:
             return await run.run(prompt)
 
         return asyncio.run(main())
+
+
+def _log_into(path: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    stream = open(descriptor, "a", encoding="utf-8")  # noqa: SIM115 open to the end
+    logging.basicConfig(stream=stream, level=logging.WARNING)
 
 
 def main() -> int:

@@ -10,6 +10,7 @@ from cuekit.sidecar.style import Style
 
 OUTPUT_LINES = 10
 DIFF_LINES = 60
+MOST_SHOWN = 100_000  # characters of one text; the events have all of it
 MOST_HEADLINE = 2000  # of a call that runs already; what is to be allowed is shown whole
 WORDS = {"completed": "green", "failed": "red", "interrupted": "yellow"}
 
@@ -42,9 +43,10 @@ class View:
             self._streamed[item] = self._streamed.get(item, 0) + len(text)
             return [*lines, *self._stream(text)]
         shown = self._streamed.pop(item, 0)
+        text, more = _cut(text[shown:])
         if shown:
-            return [*self._stream(text[shown:]), *self._flush()]
-        return [*self._flush(), *self._wrapped(text)]
+            return [*self._stream(text), *self._flush(), *more]
+        return [*self._flush(), *self._wrapped(text), *more]
 
     def _stream(self, text: str) -> list[str]:
         *whole, self._pending = (self._pending + text).split("\n")
@@ -78,7 +80,8 @@ class View:
         return [self._style("dim", f"· {exact(first)[: self._width() - 2]}")] if first else []
 
     def _prompt_accepted(self, values: dict[str, Any]) -> list[str]:
-        lines = exact_lines(str(values.get("text") or ""))
+        text, cut = _cut(str(values.get("text") or ""))
+        lines = [*exact_lines(text), *cut]
         more = [f"  … {len(lines) - 20} more lines"] if len(lines) > 20 else []
         return [self._style("cyan", line) for line in [f"> {lines[0]}", *lines[1:20], *more]]
 
@@ -98,7 +101,8 @@ class View:
         return lines + [f"    {line}" for line in rest[:OUTPUT_LINES]]
 
     def _tool_result(self, values: dict[str, Any]) -> list[str]:
-        lines = exact_lines(str(values.get("text") or "").rstrip("\n"))
+        text, more = _cut(str(values.get("text") or "").rstrip("\n"))
+        lines = [*exact_lines(text), *more]
         shown = [f"  {line}" for line in lines[:OUTPUT_LINES] if line or len(lines) > 1]
         if len(lines) > OUTPUT_LINES:
             shown.append(f"  … {len(lines) - OUTPUT_LINES} more lines")
@@ -111,7 +115,7 @@ class View:
     def _file_change(self, values: dict[str, Any]) -> list[str]:
         path = exact(str(values.get("path")))
         lines = [f"{self._style('yellow', '±')} {path}  ({values.get('change')})"]
-        diff = str(values.get("diff") or "").split("\n")
+        diff = _cut(str(values.get("diff") or ""))[0].split("\n")
         for line in diff[:DIFF_LINES] if diff != [""] else []:
             colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "dim")
             lines.append("  " + self._style(colour, exact(line)))
@@ -165,6 +169,14 @@ class View:
     def _error(self, values: dict[str, Any]) -> list[str]:
         colour = "yellow" if values.get("recoverable") else "red"
         return [self._style(colour, f"! {exact(str(values.get('message')))}")]
+
+
+def _cut(text: str) -> tuple[str, list[str]]:
+    """What is shown of a very long text, and a line that says so."""
+    if len(text) <= MOST_SHOWN:
+        return text, []
+    left = len(text) - MOST_SHOWN
+    return text[:MOST_SHOWN], [f"… {left} more characters: cuekit task events"]
 
 
 def headline(fields: dict[str, Any]) -> str:
