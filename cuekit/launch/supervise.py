@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 from cuekit import files
-from cuekit.activity import registry
+from cuekit.activity import refusals, registry
 from cuekit.launch import child, child_reports, events, notify, processes, sentinel, settlement
 from cuekit.launch import plan as plans
 from cuekit.launch import transcript as transcripts
@@ -22,7 +22,7 @@ from cuekit.launch.lost import settle_lost
 from cuekit.launch.plan import LaunchPlan
 from cuekit.launch.reports import report
 from cuekit.launch.watch import Watch
-from cuekit.launch.words import last_words
+from cuekit.launch.words import last_words, output_end
 from cuekit.model.activity import EXACT, Progress, Signal, reduce
 from cuekit.model.inbox import INBOX_FILE
 from cuekit.model.lifecycle import EndCause, Evidence, Status
@@ -249,6 +249,8 @@ class Supervisor:
         cause = self.cause or EndCause.EXITED
         well = self._turn_ended_well()
         words = self.progress.turn_error
+        if well is None and code == 0 and (words := self._refusal()):
+            well = False
         if cause is EndCause.EXITED and (code != 0 or well is False) and not words:
             words = self._last_words()
         return Evidence(cause, code, number, well, words)
@@ -264,6 +266,14 @@ class Supervisor:
         if path and os.path.exists(path) and os.path.getsize(path) > 0:
             return True
         return False if self.plan.expects_evidence else None
+
+    def _refusal(self) -> str | None:
+        """What a batch run refused by itself: such agents end with 0 all the same."""
+        if self.plan.mode != "batch":
+            return None
+        transcripts.wait_written(self.plan.run_dir, OUTPUT_SECONDS)
+        path = os.path.join(self.plan.task_dir, transcripts.FILE_NAME)
+        return refusals.refused(self.plan.agent_kind, output_end(path))
 
     def _last_words(self) -> str | None:
         transcripts.wait_written(self.plan.run_dir, OUTPUT_SECONDS)

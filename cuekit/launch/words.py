@@ -11,6 +11,7 @@ ESCAPES = re.compile(
     re.DOTALL,
 )
 TAIL_BYTES = 16384
+END_BYTES = 256 * 1024
 WORDS = 600  # characters
 
 
@@ -23,6 +24,16 @@ def last_words(transcript: str) -> str | None:
             return plain_tail(file.read())
     except OSError:
         return None
+
+
+def output_end(transcript: str) -> str:
+    """The end of a transcript as plain text; empty when it cannot be read."""
+    try:
+        with files.open_regular(transcript) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - END_BYTES))
+            return ESCAPES.sub(b"", file.read()).decode("utf-8", "replace").replace("\r", "")
+    except OSError:
+        return ""
 
 
 def plain_tail(data: bytes) -> str | None:

@@ -51,7 +51,7 @@ def needed_change(agent: AcpAgent, opened: Json, session_id: str) -> ModeChange 
             f"{agent.name} starts in the mode {mode!r}, which is not known to ask before it acts "
             f"(its modes: {names})",
             code="agent_does_not_ask",
-            hint=f"name the mode that asks: --adapter-option {OPTION}=MODE",
+            hint=f'name the mode that asks: --adapter-options \'{{"{OPTION}": "MODE"}}\'',
         )
     if text_of(object_of(opened, "modes"), "currentModeId"):
         params = {"sessionId": session_id, "modeId": wanted}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from cuekit.launch import events as event_log
@@ -83,3 +84,18 @@ def _agents(agent: RealAgent) -> list[str]:
     """The command lines of the agent's processes that are left."""
     words = {"grok": "agent --no-leader", "gemini": "--acp", "opencode": " acp"}[agent.name]
     return [line for line in agent.processes().values() if words in line]
+
+
+def test_a_batch_run_that_refused_something_has_failed_though_it_exits_with_0(
+    acp_agent: RealAgent,
+) -> None:
+    agent = acp_agent
+    if agent.name == "grok":
+        return  # says nothing of it in plain text: there is a warning at submit in its place
+    agent.model.queue(Shell(ASKED))
+    asking = json.dumps({"dangerously_skip_permissions": False})
+    options = ["--mode", "batch", "--adapter-options", asking]
+    task = submit(agent, "--trust", *options, "tag it")
+    view = wait(agent, task, "--until", "terminal")
+    assert view["status"] == "failed", show(agent, task)
+    assert "had nobody to ask and refused" in view["error"]["message"]
