@@ -32,7 +32,7 @@ def fingerprint(token: str) -> str:
     """What the store holds of a token."""
     from hashlib import sha256  # not at the top: it loads openssl, and most tasks report nothing
 
-    return sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+    return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def may_report(known: reports.Known, token: str) -> bool:
@@ -119,6 +119,9 @@ def drain(db: sqlite3.Connection, task_id: str, task_dir: str, run_dir: str) -> 
                 record(db, task_id, run_dir, report, "file")
             except (OSError, LookupError):
                 return taken  # it stays, for the next one who looks
+            except (ValueError, RecursionError):  # a text or a nesting that cannot be stored
+                _refuse(task_dir, task_id, folder, name)
+                continue
             _remove(folder, name)
             taken += 1
         return taken

@@ -1,5 +1,6 @@
 """Reports of a real child about its own task: what each does, and who may report."""
 
+import json
 import os
 import shlex
 import sys
@@ -182,6 +183,21 @@ def test_a_file_of_somebody_else_counts_for_nothing(workplace: Workplace, tmp_pa
     child_reports.drop(task.task_dir, "t_another1", child["CUEKIT_CHILD_TOKEN"], word)
     folder = Path(task.task_dir, "reports")
     (folder / f"{'a' * 32}.json").write_text("{not json")
+    own: dict[str, Any] = {
+        "task_id": task_id,
+        "token": child["CUEKIT_CHILD_TOKEN"],
+        "type": "log",
+        "key": None,
+    }
+    deep = "[" * 50_000 + "]" * 50_000
+    for number, values in enumerate(
+        ({"message": "\ud800"}, {"message": "m", "key": "\udfff"}, {"message": 7}, {"type": "x"})
+    ):
+        (folder / f"{number:032x}.json").write_text(json.dumps({**own, **values}))
+    (folder / f"{'d' * 32}.json").write_text(json.dumps({**own, "token": "\ud800"}))
+    (folder / f"{'e' * 32}.json").write_text(
+        json.dumps({**own, "message": "m"})[:-1] + f', "payload": {deep}}}'
+    )
     secret = tmp_path / "secret"
     secret.write_text('{"type": "log"}')
     (folder / f"{'b' * 32}.json").symlink_to(secret)
