@@ -157,6 +157,44 @@ def show_shell(demo: Demo) -> None:
     demo.type("task", "delete", task_id)
 
 
+def show_supervised(demo: Demo) -> None:
+    """A supervised task with an approval in it, on a scripted agent that needs no account."""
+    home = Path(demo.variables["CUEKIT_HOME"])
+    home.mkdir(mode=0o700, exist_ok=True)
+    root = Path(__file__).resolve().parents[1]
+    program = (
+        f"import sys; sys.path.insert(0, {str(root)!r}); from tools.demo_agent import main; main()"
+    )
+    command = json.dumps([sys.executable, "-c", program])
+    settings = f"adapters:\n  demo:\n    protocol: acp\n    command: {command}\n"
+    (home / "config.yaml").write_text(settings, encoding="utf-8")
+    demo.say(
+        "7. supervise an agent: here one that speaks ACP and is scripted, so it needs no model"
+    )
+    demo.type("task", "submit", "--agent-kind", "demo", "--mode", "supervised", "make a file")
+    task_id = demo.newest_task()
+    demo.say("8. it asks before it acts; whoever decides, in the pane or in any shell, it is kept")
+    demo.type("task", "wait", task_id, "--until", "approval", "--timeout", "60s")
+    listed = json.loads(demo.run("approval", "list", "--format", "json").stdout)
+    (asked,) = listed["approvals"]
+    demo.type("approval", "show", asked["approval_id"], expect="demo.txt")
+    if (demo.project / "demo.txt").exists():
+        raise StepFailed("it acted before anybody allowed it")
+    demo.type("approval", "allow", asked["approval_id"])
+    demo.type("task", "wait", task_id, "--until", "idle", "--timeout", "60s")
+    if not (demo.project / "demo.txt").exists():
+        raise StepFailed("it was allowed to write demo.txt and did not")
+    demo.say("9. steer it over its protocol, and have the answer")
+    demo.type(
+        "task", "steer", task_id, "--wait", "--timeout", "60s", "thank you", expect="thank you"
+    )
+    demo.say("10. what was decided, and by whom, is on record")
+    demo.type("task", "events", task_id, "--kind", "approval_resolved", expect="allow")
+    demo.type("task", "finish", task_id)
+    demo.type("task", "result", task_id, expect="completed")
+    demo.type("task", "delete", task_id)
+
+
 def show_agent(demo: Demo, kind: str) -> None:
     """The main job on an agent that is installed and signed in; it is asked two words."""
     careful = json.dumps({"dangerously_skip_permissions": False})
@@ -203,6 +241,7 @@ def main() -> int:
     try:
         if options.agent_kind == "shell":
             show_shell(demo)
+            show_supervised(demo)
         else:
             show_agent(demo, options.agent_kind)
     except StepFailed as error:

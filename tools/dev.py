@@ -4,6 +4,7 @@
 ./dev test [PYTEST ARGUMENT...]           the tests
 ./dev check                               lint, format, types, import contracts
 ./dev matrix                              every version of every agent; writes docs/matrix.md
+./dev record AGENT [--check]              an agent's native stream, and what we make of it
 ./dev bench [ARGUMENT...]                 the benchmarks
 ./dev agents [--all]                      the real agents that the tests run
 ./dev setup                               only what the others do first
@@ -130,6 +131,15 @@ def matrix(arguments: Sequence[str]) -> int:
     return run([str(python), "-m", "tools.matrix", *arguments])
 
 
+def record(arguments: Sequence[str]) -> int:
+    """Record an agent anew into tests/fixtures; with --check only tell what has drifted."""
+    python = prepare(["tmux", "git"])
+    if problem := install_agents(python, ["--all"]):
+        say(problem)
+        return 1
+    return run([str(python), "-m", "tests.support.recorder", *arguments])
+
+
 def bench(arguments: Sequence[str]) -> int:
     """The benchmarks; status 1 when a target is missed."""
     python = prepare(["tmux"])
@@ -148,6 +158,7 @@ COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "test": test,
     "check": check,
     "matrix": matrix,
+    "record": record,
     "bench": bench,
     "agents": agents,
     "setup": only_setup,

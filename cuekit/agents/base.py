@@ -158,7 +158,7 @@ def capabilities_of(kind: str, mode: Mode, **differences: bool) -> Capabilities:
     Nobody can type to a batch run, so what needs that is false there whatever the agent.
     """
     if mode is Mode.SUPERVISED:
-        return _supervised(kind)
+        return supervised(kind, kind in PROTOCOLS)
     talks = mode is Mode.INTERACTIVE
     values = {
         "supports_steering": talks,
@@ -190,9 +190,8 @@ def modes_of(kind: str) -> tuple[Mode, ...]:
     return (*MODES, Mode.SUPERVISED) if kind in PROTOCOLS else MODES
 
 
-def _supervised(kind: str) -> Capabilities:
-    """What the sidecar can do with an agent over its protocol."""
-    there = kind in PROTOCOLS
+def supervised(kind: str, there: bool) -> Capabilities:
+    """What the sidecar can do with an agent over its protocol, if there is one."""
     values = {
         "supports_steering": there,
         "supports_attach": True,

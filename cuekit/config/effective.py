@@ -44,6 +44,7 @@ class AdapterSettings:
     permissions: Literal["prompt", "bypass"] | None = None
     command: tuple[str, ...] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    protocol: str | None = None  # makes the kind one of the user's own
 
 
 @dataclass(frozen=True)

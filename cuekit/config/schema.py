@@ -21,6 +21,7 @@ Check = Callable[[Any], Any]
 
 Problem = tuple[Place, str]
 
+_KIND_NAME = re.compile(r"[a-z][a-z0-9-]{0,31}\Z")
 _SOCKET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
 
@@ -106,6 +107,7 @@ SUBMIT: Mapping[str, Check] = {
     "reporting": _boolean,
 }
 ADAPTER: Mapping[str, Check] = {
+    "protocol": _one_of("acp"),  # makes an agent kind of one's own of a command
     "permissions": _one_of("prompt", "bypass"),
     "command": _command,
 }
@@ -145,6 +147,7 @@ def _walk(
     values: Mapping[str, Any], kinds: Sequence[str], problems: list[Problem]
 ) -> Iterator[tuple[Key, Any]]:
     """Every setting of a file by its place; what is wrong goes to the problems."""
+    kinds = (*kinds, *_own_kinds(values, kinds, problems))
     for section, part in _names((), values, SECTIONS, problems):
         here = (section,)
         if section == "adapters":
@@ -156,6 +159,25 @@ def _walk(
                 if key[-1] in ("agent", "agent_kind") and value not in kinds:
                     problems.append((key, f"no agent kind {value!r}; {nearest(value, kinds)}"))
                 yield key, value
+
+
+def _own_kinds(
+    values: Mapping[str, Any], kinds: Sequence[str], problems: list[Problem]
+) -> Iterator[str]:
+    """The agent kinds that a file adds: those with a protocol."""
+    part = values.get("adapters")
+    for kind, adapter in part.items() if isinstance(part, dict) else ():
+        if not isinstance(adapter, dict) or adapter.get("protocol") is None:
+            continue
+        if kind in kinds:
+            text = f"{kind} is built in; its protocol is known"
+            problems.append((("adapters", kind, "protocol"), text))
+        elif not _KIND_NAME.match(str(kind)):
+            problems.append((("adapters", kind), "expected small letters, digits and '-'"))
+        elif adapter.get("command") is None:
+            problems.append((("adapters", kind), "an agent of one's own needs a command"))
+        else:
+            yield kind
 
 
 def _adapter(kind: str, adapter: Any, problems: list[Problem]) -> Iterator[tuple[Key, Any]]:
@@ -176,6 +198,8 @@ def _wrong_options(kind: str, options: dict[str, Any]) -> Iterator[Problem]:
     from cuekit.agents import registry
     from cuekit.model.task import TaskSpec
 
+    if kind not in registry.KINDS:
+        return
     spec = TaskSpec(kind, objective="none", adapter_options=options)
     for problem in registry.get(kind).option_problems(spec, None):
         if problem.together:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cuekit.agents import registry
+from cuekit.agents.acp import ConfiguredAcp
 from cuekit.agents.base import MODES, Agent, modes_of
 from cuekit.errors import CuekitError
 from cuekit.files import make_private_folder, read_json, replace_json
@@ -40,8 +41,13 @@ class Probe:
     flags: frozenset[str] = frozenset()
 
 
-def module(kind: str) -> Agent:
-    """The module of an agent kind; InvalidInput `unknown_agent_kind` when there is none."""
+def module(kind: str, protocol: str | None = None) -> Agent:
+    """The module of an agent kind; one of the user's own is known by its configured protocol.
+
+    Raises InvalidInput (`unknown_agent_kind`).
+    """
+    if protocol == "acp" and kind not in registry.KINDS:
+        return ConfiguredAcp(kind)
     return registry.get(kind)
 
 
@@ -52,15 +58,14 @@ def find(
 
     Raises CuekitError with code `agent_not_installed`, saying what to install.
     """
-    agent = registry.get(kind)
     command = tuple(configured_command or ())
-    name = command[0] if command else agent.COMMAND
+    name = command[0] if command else registry.get(kind).COMMAND
     path = _executable(name, environ)
     if path is None:
         raise CuekitError(
             f"{name!r} of the agent {kind} {_why_missing(name)}",
             code="agent_not_installed",
-            hint=f"correct adapters.{kind}.command" if command else agent.INSTALL,
+            hint=f"correct adapters.{kind}.command" if command else registry.get(kind).INSTALL,
             details={"agent_kind": kind, "command": name},
         )
     return Binary(path, command[1:])
@@ -84,8 +89,11 @@ def probe(
 ) -> Probe:
     """What the executable says to `--version` and `--help`, remembered until the file changes.
 
-    Takes at most `limit_s` seconds and never fails; what was not told is missing.
+    Takes at most `limit_s` seconds and never fails; what was not told is missing. A command of the
+    user's own is not asked: bridges to ACP take `--version` for a reason to start.
     """
+    if kind not in registry.KINDS:
+        return Probe()
     return probe_all({kind: binary}, home, environ, limit_s)[kind]
 
 

@@ -106,8 +106,8 @@ def resolve(
     request, role = roles.apply(request, cwd, home, defaults)
     kind = _agent_kind(request, effective, environ, defaults)
     _check_over_mcp(request, kind, effective, home)
-    agent = adapters.module(kind)
-    caller = _caller_options(request)
+    agent = adapters.module(kind, effective.adapter(kind).protocol)
+    caller = _caller_options(request, agent.capabilities(Mode.INTERACTIVE).default_mode)
     options, applied = safety.apply({}, kind, effective, caller_options=caller)
     defaults.update(applied)
     spec = TaskSpec(
@@ -206,10 +206,12 @@ def _agent_kind(
     )
 
 
-def _caller_options(request: SubmitRequest) -> dict[str, Any]:
+def _caller_options(request: SubmitRequest, default_mode: Mode) -> dict[str, Any]:
     options = dict(request.adapter_options)
     if request.mode is not None:
         options["mode"] = request.mode
+    elif "mode" not in options and default_mode is not Mode.INTERACTIVE:
+        options["mode"] = str(default_mode)
     return options
 
 

@@ -10,6 +10,7 @@ from cuekit.agents.base import (
     LaunchContext,
     with_arguments,
 )
+from cuekit.agents.registry import KINDS
 from cuekit.errors import InvalidInput
 from cuekit.launch.sidecar_plan import FILE_NAME, SidecarPlan
 from cuekit.model.task import Mode, TaskSpec, run_mode
@@ -25,7 +26,8 @@ def protocol_of(spec: TaskSpec) -> str | None:
     """The protocol that a sidecar is to speak; None when the agent's own program fills the pane."""
     mode = run_mode(spec)
     if mode is Mode.SUPERVISED:
-        return PROTOCOLS.get(spec.agent_kind)
+        own = "acp" if spec.agent_kind not in KINDS else None  # configured so, else not known
+        return PROTOCOLS.get(spec.agent_kind, own)
     if mode is Mode.BATCH and spec.adapter_options.get("stream") is True:
         return STREAM_PROTOCOLS.get(spec.agent_kind)
     return None
@@ -37,6 +39,12 @@ def check(request: SubmitRequest, spec: TaskSpec) -> None:
     Raises InvalidInput: `mode_not_supported`, `needs_supervised`, `bad_adapter_option`.
     """
     mode, protocol = run_mode(spec), protocol_of(spec)
+    if spec.agent_kind not in KINDS and mode is not Mode.SUPERVISED:
+        raise InvalidInput(
+            f"{spec.agent_kind} speaks ACP and can only be supervised",
+            code="mode_not_supported",
+            hint="--mode supervised",
+        )
     if mode is Mode.SUPERVISED and protocol is None:
         raise InvalidInput(
             f"{spec.agent_kind} has no protocol that cuekit can supervise",

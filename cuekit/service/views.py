@@ -56,7 +56,11 @@ def capabilities_of(agent_kind: str, mode: str) -> "Capabilities | None":
     try:
         agent = registry.get(agent_kind)
     except InvalidInput:
-        return None
+        if mode != Mode.SUPERVISED:
+            return None
+        from cuekit.agents.acp import ConfiguredAcp
+
+        agent = ConfiguredAcp(agent_kind)
     found: Capabilities = agent.capabilities(Mode(mode))
     return found
 
