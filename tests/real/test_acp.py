@@ -65,7 +65,7 @@ def test_a_task_with_approvals_from_another_shell_goes_through_and_is_resumed(
     agent.model.wait_for_message("leave that alone", SECONDS)
 
     def idle() -> bool:
-        return status(agent, task)["activity"] == "idle"
+        return bool(status(agent, task)["activity"] == "idle")
 
     wait_until(idle, SECONDS, lambda: show(agent, task))
     agent.cuekit("task", "steer", task["task_id"], "now slowly")

@@ -33,6 +33,13 @@ def commands(stage: Stage) -> str:
     return "\n".join(marked(f"HOME={stage.place.home}").values())
 
 
+async def running(stage: Stage, wanted: bool) -> None:
+    """Wait until the long command runs, or is gone."""
+    async with asyncio.timeout(30):
+        while ("time.sleep(300)" in commands(stage)) is not wanted:
+            await asyncio.sleep(0.05)
+
+
 async def after_the_minute(stage: Stage) -> None:
     """gemini destroys a session that is loaded in the minute in which it began."""
     if agent_of(stage) == "gemini":
@@ -147,10 +154,10 @@ async def interrupt_command(stage: Stage) -> None:
     session = await stage.open()
     await session.send("run it")
     await stage.until_requests()
-    await stage.until(lambda: "time.sleep(300)" in commands(stage), "the command")
+    await running(stage, True)
     assert await session.interrupt()
     assert stage.outcomes == ["interrupted"]
-    await stage.until(lambda: "time.sleep(300)" not in commands(stage), "the command's end")
+    await running(stage, False)
 
 
 async def interrupt_approval(stage: Stage) -> None:
