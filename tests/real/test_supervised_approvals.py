@@ -11,7 +11,7 @@ from tests.support.real_agents import RealAgent
 from tests.support.wait import wait_until
 
 PATCH = "*** Begin Patch\n*** Add File: notes.md\n+first line\n+second line\n*** End Patch\n"
-COLOURS = {
+COLOURS: dict[str, Any] = {
     "question": "Which colour?",
     "header": "Colour",
     "options": [

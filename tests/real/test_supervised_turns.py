@@ -22,7 +22,10 @@ def test_text_streams_into_the_events_and_onto_the_pane(any_agent: RealAgent) ->
     text = "a first line\nand a second line, word by word, until the end of it"
     any_agent.model.when("tell me", Say(text, chunks=12, gap=0.3))
     task = supervised(any_agent, "tell me")
-    screen = lambda: any_agent.tmux.screen(pane_of(task))  # noqa: E731
+
+    def screen() -> str:
+        return any_agent.tmux.screen(pane_of(task))
+
     wait_until(lambda: "a first line" in screen(), 30, screen)
     assert told(task, "assistant_text")
     assert all(event["partial"] for event in told(task, "assistant_text"))
