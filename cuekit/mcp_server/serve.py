@@ -87,7 +87,8 @@ def _server(parent: Parent) -> "Server[Any]":
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         text, mime_type = await in_thread(lambda _: _guarded(partial(resources.read, parent, uri)))
-        contents = types.TextResourceContents(uri=uri, text=text, mime_type=mime_type)
+        shown = text.encode("utf-8", "replace").decode()
+        contents = types.TextResourceContents(uri=uri, text=shown, mime_type=mime_type)
         return types.ReadResourceResult(contents=[contents])
 
     return Server(
@@ -134,8 +135,12 @@ def _called(
 
 
 def _result(value: dict[str, Any], *, is_error: bool) -> types.CallToolResult:
-    text = types.TextContent(type="text", text=json.dumps(value))
-    return types.CallToolResult(content=[text], structured_content=value, is_error=is_error)
+    # A path may hold bytes that are no text; on the wire they would end the connection.
+    written = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    text = types.TextContent(type="text", text=written.decode())
+    return types.CallToolResult(
+        content=[text], structured_content=json.loads(written), is_error=is_error
+    )
 
 
 def _guarded(work: Callable[[], T]) -> T:

@@ -269,6 +269,17 @@ def test_delegation_ends_two_levels_down(workplace: Workplace) -> None:
     assert talk(bottom, workplace.project, too_deep) == "too_deep"
 
 
+def test_names_that_are_no_text_do_not_end_the_connection(workplace: Workplace) -> None:
+    home = workplace.root / os.fsdecode(b"bad-\xff-home")
+
+    async def say(tools: Tools) -> None:
+        failed, value = await tools.call("submit_task", SLEEP)
+        assert (failed, "/bad-?-home/" in value["error"]["hint"]) == (True, True)
+        assert (await tools.ok("list", kind="tasks"))["tasks"] == []
+
+    talk({**workplace.env, "CUEKIT_HOME": str(home)}, workplace.project, say)
+
+
 def test_calls_side_by_side_do_not_wait_for_one_another(workplace: Workplace) -> None:
     allow(workplace)
 

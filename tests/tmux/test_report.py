@@ -190,9 +190,13 @@ def test_a_file_of_somebody_else_counts_for_nothing(workplace: Workplace, tmp_pa
         "key": None,
     }
     deep = "[" * 50_000 + "]" * 50_000
-    for number, values in enumerate(
-        ({"message": "\ud800"}, {"message": "m", "key": "\udfff"}, {"message": 7}, {"type": "x"})
-    ):
+    wrong: list[dict[str, Any]] = [
+        {"message": "\ud800"},
+        {"message": "m", "key": "\udfff"},
+        {"message": 7},
+        {"type": "x"},
+    ]
+    for number, values in enumerate(wrong):
         (folder / f"{number:032x}.json").write_text(json.dumps({**own, **values}))
     (folder / f"{'d' * 32}.json").write_text(json.dumps({**own, "token": "\ud800"}))
     (folder / f"{'e' * 32}.json").write_text(
