@@ -266,8 +266,8 @@ class AcpSession:
 
     @property
     def ending(self) -> bool:
-        """Whether the turn or the session is being ended."""
-        return self._cancelling or self._closing
+        """Whether the turn is over or being ended."""
+        return self._cancelling or self._closing or not self._turn
 
     async def cancel(self) -> None:
         """End the turn. Both are needed: gemini and opencode hang on a request without answer."""
@@ -298,7 +298,8 @@ class AcpSession:
 
     def _notified(self, method: str, params: Json) -> None:
         if method == "$/cancel_request":
-            self._leave.withdraw(params.get("requestId"))
+            request_id = params.get("requestId")
+            self._leave.withdraw(request_id, known=self._peer.is_serving(request_id))
             return
         if method == "session/update":
             self._last_update = time.monotonic()

@@ -23,7 +23,7 @@ class Turns(Protocol):
 
     @property
     def ending(self) -> bool:
-        """Whether the turn or the session is being ended: nothing is allowed any more."""
+        """Whether the turn is over or being ended: nothing is allowed any more."""
 
     async def cancel(self) -> None:
         """Cancel the turn."""
@@ -41,6 +41,7 @@ class Leave:
         self._decoder = decoder
         self._turns = turns
         self._deciding: dict[tuple[str, str], asyncio.Task[Decision]] = {}
+        self._taken_back: set[tuple[str, str]] = set()  # before they came to anybody
 
     @property
     def open(self) -> int:
@@ -69,17 +70,21 @@ class Leave:
         for deciding in self._deciding.values():
             deciding.cancel(why)
 
-    def withdraw(self, request_id: Any) -> None:
-        """The agent takes a request back."""
-        deciding = self._deciding.get(_key(request_id))
+    def withdraw(self, request_id: Any, *, known: bool) -> None:
+        """The agent takes a request back; a `known` one may not have come to anybody yet."""
+        key = _key(request_id)
+        deciding = self._deciding.get(key)
         if deciding is not None:
             deciding.cancel("withdrawn")
+        elif known:
+            self._taken_back.add(key)
 
     async def _decision(self, request: ApprovalRequest, request_id: Any) -> Decision | None:
         """What was decided; None when the request is over without that."""
-        if self._turns.ending:
-            return None
         key = _key(request_id)
+        if self._turns.ending or key in self._taken_back:
+            self._taken_back.discard(key)
+            return None
         deciding = asyncio.create_task(_awaited(self._links.await_decision, request))
         self._deciding[key] = deciding
         try:

@@ -99,6 +99,10 @@ class Peer:
         task = self._serving.get(_key(request_id))
         return task.cancel(why) if task is not None else False
 
+    def is_serving(self, request_id: Any) -> bool:
+        """Whether a request of the other side is open, its handler perhaps not yet begun."""
+        return _key(request_id) in self._serving
+
     @property
     def open_requests(self) -> int:
         """How many requests of the other side wait for our answer."""

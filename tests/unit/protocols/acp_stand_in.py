@@ -115,6 +115,13 @@ def prompted(number: Any, words: list[str]) -> None:
             update("current_mode_update", currentModeId="auto")
         case "busy":
             text("|".join(words))
+        case "burst" if len(prompts) == 2:
+            end = {"jsonrpc": "2.0", "id": prompts[0], "result": {"stopReason": "end_turn"}}
+            sys.stdout.write(json.dumps(end) + "\n")  # in one write with what is behind it
+            text("of the second")
+            answer(number)
+        case "burst":
+            pass
         case "fails":
             say(id=number, error={"code": -32603, "message": "Internal error", "data": "no model"})
         case "odd_stop":

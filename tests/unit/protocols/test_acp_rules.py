@@ -205,11 +205,39 @@ def test_an_agent_that_confirms_no_cancel_is_not_waited_for_for_ever(
     run(bench, script)
 
 
-def test_a_request_that_is_taken_back_or_outlives_its_turn_is_withdrawn(tmp_path: Path) -> None:
-    for behaviour in ("withdraws", "ends_asking"):
-        bench = Bench(behaviour, tmp_path)
-        one_turn(bench)
-        assert bench.ends == ["withdrawn"]
+@pytest.mark.parametrize("behaviour", ["withdraws", "ends_asking"])
+def test_a_request_that_is_taken_back_or_outlives_its_turn_is_cancelled_once(
+    behaviour: str, tmp_path: Path
+) -> None:
+    bench = Bench(behaviour, tmp_path)
+
+    async def script() -> None:
+        await bench.session.send("go")
+        await bench.until(lambda: len(bench.sent(None)) == 1)
+        await bench.ended()
+
+    run(bench, script)
+    assert [message["result"] for message in bench.sent(None)] == [CANCELLED]
+    assert bench.ends in ([], ["withdrawn"])  # it need not have come to anybody
+
+
+def test_a_turn_ends_before_what_is_said_in_the_next_one(tmp_path: Path) -> None:
+    bench = Bench("burst", tmp_path)
+
+    async def script() -> None:
+        await bench.session.send("first")
+        await bench.session.send("second")
+        await bench.ended(2)
+
+    run(bench, script)
+    assert [event.kind.value for event in bench.events[1:]] == [
+        "turn_started",
+        "turn_completed",
+        "turn_started",
+        "assistant_text",
+        "assistant_text",
+        "turn_completed",
+    ]
 
 
 def test_the_asking_mode_is_set_before_the_first_prompt(tmp_path: Path) -> None:
