@@ -41,9 +41,10 @@ def main(arguments: list[str]) -> int:
         if not report.exists():
             print("matrix: pytest wrote no report, so the page stays as it is", file=sys.stderr)
             return status or 1
-        cases = ElementTree.parse(report).getroot().iter("testcase")
+        cases = list(ElementTree.parse(report).getroot().iter("testcase"))
         labels = [version.label for version in manifest()]
-        PAGE.write_text(HEAD + page(results(cases, labels), labels), encoding="utf-8")
+        text = HEAD + page(results(cases, labels), labels) + inabilities(cases, labels)
+        PAGE.write_text(text, encoding="utf-8")
     print(f"matrix: wrote {PAGE.relative_to(ROOT)}")
     return status
 
@@ -77,6 +78,27 @@ def page(found: Results, labels: list[str]) -> str:
         sections.setdefault(heading, []).append(f"| {words} | {cells} |\n")
     head = f"| behaviour | {' | '.join(labels)} |\n|---{'|---' * len(labels)}|\n"
     return "\n".join(f"## {title}\n\n{head}{''.join(rows)}" for title, rows in sections.items())
+
+
+def inabilities(cases: Iterable[ElementTree.Element], labels: list[str]) -> str:
+    """What tests say that an agent cannot do (`record_property("cannot", ...)`), with the test."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for case in cases:
+        name = case.get("name", "")
+        label = next((label for label in labels if label in name), None)
+        for one in case.iter("property"):
+            if one.get("name") == "cannot" and label is not None:
+                module = case.get("classname", "").rpartition(".")[2]
+                evidence = f"{module}.py::{name.partition('[')[0]}"
+                found.setdefault((one.get("value", ""), evidence), []).append(label)
+    if not found:
+        return ""
+    rows = [
+        f"| {', '.join(sorted(versions))} | {what} | `{evidence}` |\n"
+        for (what, evidence), versions in found.items()
+    ]
+    head = "\n## What an agent cannot do\n\n| version | what | evidence |\n|---|---|---|\n"
+    return head + "".join(rows)
 
 
 if __name__ == "__main__":

@@ -183,7 +183,14 @@ REWRITTEN = {
 }
 
 
-def test_each_message_reaches_the_model_as_it_is_or_as_is_told(claude: RealAgent) -> None:
+def test_each_message_reaches_the_model_as_it_is_or_as_is_told(
+    claude: RealAgent, record_property: Callable[[str, object], None]
+) -> None:
+    record_property(
+        "cannot",
+        "take in its TUI exactly: a first `!`, a tab, blanks at the end, letters that are not "
+        "composed; the receipt says what it gets",
+    )
     job = Job(claude, "hello")
     job.until(activity="idle", turn=1)
     for number, text in enumerate(EXACT, start=2):

@@ -1,6 +1,7 @@
 """What a supervised agent asks, and every way in which it is answered from another shell."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from cuekit.launch import events as event_log
@@ -102,7 +103,10 @@ def test_a_changed_input_is_what_claude_runs(claude: RealAgent) -> None:
     end(claude, task)
 
 
-def test_codex_takes_no_changed_input_and_it_is_said(codex: RealAgent) -> None:
+def test_codex_takes_no_changed_input_and_it_is_said(
+    codex: RealAgent, record_property: Callable[[str, object], None]
+) -> None:
+    record_property("cannot", "run a command as the person who allows it has changed it")
     codex.model.when("make it", asking(codex, "touch made.txt"))
     task = supervised(codex, "make it")
     asked = pending(codex, task)
