@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.support.agent_versions import CHOICE, AgentVersion, chosen
+from tests.support.agent_versions import CHOICE, AgentVersion, chosen, on_request
 
 NPM_TIMEOUT = 600
 """Seconds for one version; they are 200 to 400 MB each."""
@@ -108,7 +108,7 @@ def main() -> int:
     args = parser.parse_args()
     choice = ",".join(args.labels) or args.choice or os.environ.get(CHOICE, "oldest-newest")
     try:
-        agents = chosen({CHOICE: choice})
+        agents = [*chosen({CHOICE: choice}), *on_request()]
     except ValueError as error:
         parser.error(str(error))
     failures = 0
