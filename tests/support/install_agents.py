@@ -108,7 +108,7 @@ def main() -> int:
     args = parser.parse_args()
     choice = ",".join(args.labels) or args.choice or os.environ.get(CHOICE, "oldest-newest")
     try:
-        agents = [*chosen({CHOICE: choice}), *on_request()]
+        agents = chosen({CHOICE: choice}) + ([] if args.labels else on_request())
     except ValueError as error:
         parser.error(str(error))
     failures = 0
