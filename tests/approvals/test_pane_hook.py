@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +57,7 @@ class Hook:
             session="",
             expects_evidence=True,
         )
-        (self.run / "launch.json").write_text(json.dumps(asdict(plan)))
+        (self.run / "launch.json").write_text(json.dumps(plan._asdict()))
         (self.run / "inbox.json").write_text(json.dumps(settings))
         self.script = self.run / "hook"
         self.script.write_text(hook_script(sys.executable, str(PROGRAM)))
