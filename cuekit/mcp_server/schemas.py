@@ -54,6 +54,7 @@ SUBMIT: dict[str, Schema] = {
     "objective": _said(TEXT, "what the child is to do"),
     "agent_kind": _said(TEXT, "codex, claude-code, gemini, opencode, ... (list kind=adapters)"),
     "model": TEXT,
+    "role": _said(TEXT, "a role (list kind=agent_profiles), or auto"),
     "mode": _said(
         MODE,
         "interactive: its TUI stays for more messages; batch: one prompt, then it"

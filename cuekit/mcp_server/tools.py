@@ -135,8 +135,13 @@ class Parent:
 
         return {"this_session": self.session_id, "sessions": sessions(self.environ)}
 
-    def _list_agent_profiles(self, _: Json) -> Json:
-        return {"agent_profiles": []}
+    def _list_agent_profiles(self, given: Json) -> Json:
+        from cuekit.service import roles
+        from cuekit.service.lookup import current_folder
+
+        folder = given.get("cwd") or current_folder()
+        there = roles.listed(folder, self.environ, instructions=False)
+        return {"agent_profiles": there["profiles"], "problems": there["problems"]}
 
     def _steer_task(self, given: Json, _: threading.Event) -> Json:
         from cuekit.service.steer import steer

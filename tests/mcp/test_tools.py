@@ -163,7 +163,8 @@ def test_what_is_wrong_is_named(workplace: Workplace) -> None:
         ):
             failed, value = await tools.call(name, arguments)
             assert (failed, value["error"]["code"]) == (True, code), (name, arguments)
-        assert (await tools.ok("list", kind="agent_profiles")) == {"agent_profiles": []}
+        roles = (await tools.ok("list", kind="agent_profiles"))["agent_profiles"]
+        assert {"worker", "reviewer"} <= {role["id"] for role in roles}
         kinds = (await tools.ok("list", kind="adapters"))["adapters"]
         assert "codex" in {adapter["agent_kind"] for adapter in kinds}
         for uri in ("cuekit://tasks/t_nonesuch/events", "cuekit://tasks/../events", "file:///x"):
