@@ -1,7 +1,8 @@
 """Run the real-agent tests with every version, and write what held where to docs/matrix.md.
 
-Arguments are passed on to pytest. The exit status is pytest's own; the table is written when
-every version was run, failures included.
+Arguments are passed on to pytest; with them, the rows of tests that were not run stay as they are.
+The exit status is pytest's own; the table is written when pytest came to its end, failures
+included.
 """
 
 import os
@@ -44,7 +45,8 @@ def main(arguments: list[str]) -> int:
         cases = list(ElementTree.parse(report).getroot().iter("testcase"))
         labels = [version.label for version in manifest()]
         text = HEAD + page(results(cases, labels), labels) + inabilities(cases, labels)
-        PAGE.write_text(text, encoding="utf-8")
+        old = PAGE.read_text(encoding="utf-8") if arguments and PAGE.exists() else ""
+        PAGE.write_text(joined(old, text), encoding="utf-8")
     print(f"matrix: wrote {PAGE.relative_to(ROOT)}")
     return status
 
@@ -78,6 +80,26 @@ def page(found: Results, labels: list[str]) -> str:
         sections.setdefault(heading, []).append(f"| {words} | {cells} |\n")
     head = f"| behaviour | {' | '.join(labels)} |\n|---{'|---' * len(labels)}|\n"
     return "\n".join(f"## {title}\n\n{head}{''.join(rows)}" for title, rows in sections.items())
+
+
+def joined(old: str, new: str) -> str:
+    """The new page, with those rows of the old one that a run of some tests did not make anew."""
+    sections: dict[str, dict[str, str]] = {}
+    for text in (old, new):
+        title = ""
+        for line in text.splitlines():
+            if line.startswith("## "):
+                title = line
+            elif title and line.startswith("|"):
+                sections.setdefault(title, {})[_row(title, line)] = line
+    parts = [f"{title}\n\n" + "\n".join(rows.values()) for title, rows in sections.items()]
+    return HEAD + "\n\n".join(parts) + "\n"
+
+
+def _row(title: str, line: str) -> str:
+    """What a row is about: its behaviour, or what cannot be done."""
+    cells = line.split(" | ")
+    return " | ".join(cells[1:]) if title.endswith("cannot do") else cells[0]
 
 
 def inabilities(cases: Iterable[ElementTree.Element], labels: list[str]) -> str:

@@ -35,8 +35,11 @@ def settle(db: sqlite3.Connection, task: Task, run_dir: str, evidence: Evidence)
         "activity_source": Source.SUPERVISOR,
         "activity_detail": None,
     }
-    if task.reported is not None and task.reported.get("type") in ENDING:
-        values["summary"] = task.reported["message"]
+    if task.reported is not None:
+        if task.reported.get("type") in ENDING:
+            values["summary"] = task.reported["message"]
+        else:
+            values["reported"] = None  # a request for help is over with the run
     moved = _patiently(lambda: tasks.move(db, task.task_id, verdict.status, values))
     if moved:
         with contextlib.suppress(OSError):  # the folder may be gone or the disk full

@@ -47,6 +47,16 @@ def test_every_step_holds_and_each_command_is_printed() -> None:
         "task result",
         "task transcript",
         "task delete",
+        "task submit",
+        "task wait",
+        "approval show",
+        "approval allow",
+        "task wait",
+        "task steer",
+        "task events",
+        "task finish",
+        "task result",
+        "task delete",
     ]
     assert not folder_of(done).exists()
 
