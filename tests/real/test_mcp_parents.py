@@ -27,7 +27,7 @@ def tool_call(agent: RealAgent, tool: str, arguments: dict[str, Any]) -> Call:
     """A tool of the server under the name that this version has for it."""
     if agent.name == "claude":
         return Call(f"mcp__cuekit__{tool}", arguments)
-    group = "mcp__cuekit" if agent.version.version >= "0.171" else "mcp__cuekit__"
+    group = "mcp__cuekit" if agent.version.version >= "0.141" else "mcp__cuekit__"
     return Call(tool, arguments, group)
 
 
