@@ -124,7 +124,7 @@ class CodexAppServer:
         with contextlib.suppress(AgentGone):
             self._commands.look_at_all(self._host.pid)
         await self._host.shut_down(close_seconds=CLOSE_SECONDS)
-        self._commands.kill()
+        await self._commands.end()
         for task in list(self._side_tasks):
             task.cancel()
         await asyncio.gather(*self._side_tasks, return_exceptions=True)
@@ -229,7 +229,7 @@ class CodexAppServer:
         if not await self._changes.until(
             lambda: not self._commands.left(), CLEAN_SECONDS, poll=0.05
         ):
-            self._commands.kill()
+            await self._commands.end()
 
     def _notified(self, method: str, params: Json) -> None:
         if method == "serverRequest/resolved":
