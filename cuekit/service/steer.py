@@ -98,6 +98,7 @@ def steer(
         since = _last_event(place)
         with files.locked(os.path.join(place.run_dir, LOCK), LOCK_S):
             target = _target(place)
+            given_at = time.time()
             if name is not None:
                 receipt = press(target, name)
             else:
@@ -105,7 +106,7 @@ def steer(
                     target, text, as_command=as_command, force=force, submit=not no_submit
                 )
         if name is None and not no_submit:
-            reports.more_to_do(db, place.task_id, time.time())
+            reports.more_to_do(db, place.task_id, given_at)
         done: dict[str, Any] = {
             "task_id": place.task_id,
             "receipt": {
@@ -133,6 +134,7 @@ def _steer_sidecar(
 ) -> dict[str, Any]:
     from cuekit.service import steer_sidecar
 
+    given_at = time.time()
     receipt = steer_sidecar.steer(
         place.home,
         place.db,
@@ -143,7 +145,7 @@ def _steer_sidecar(
         when_idle=when_idle,
         deadline=deadline,
     )
-    reports.more_to_do(place.db, place.task_id, time.time())
+    reports.more_to_do(place.db, place.task_id, given_at)
     answer = None
     if wait:
         answer = steer_sidecar.await_answer(
