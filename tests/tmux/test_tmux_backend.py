@@ -259,7 +259,7 @@ def test_a_name_in_use_is_refused_and_the_session_stays(tmux_server: TmuxServer)
 def test_the_titles_of_other_sessions_are_read_whole(tmux_server: TmuxServer) -> None:
     tmux = backend(tmux_server)
     start(tmux)
-    tmux_server.run("new-session", "-d", "-s", "e f", "cat")
+    tmux_server.run("new-session", "-d", "-s", "e f", "exec cat")
     tmux_server.run("select-pane", "-t", "=e f:", "-T", "✳ wörk: a b")
     command = ("display-message", "-p", "-t", "=e f:", "#{pane_current_command}")
     wait_until(lambda: tmux_server.run(*command).strip() == "cat")  # a shell until it has exec'd
