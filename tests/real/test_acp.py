@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 from cuekit.launch import events as event_log
 from tests.real.test_main_job import show, status, submit, wait
-from tests.support.model_server import Say, Shell
+from tests.support.model_server import Call, Say, Shell
 from tests.support.real_agents import RealAgent
 from tests.support.wait import wait_until
 
@@ -35,7 +36,7 @@ def pending(agent: RealAgent, task: dict[str, Any], count: int = 1) -> dict[str,
     return look()[0]
 
 
-def test_a_task_with_approvals_from_another_shell_goes_through_and_is_resumed(
+def test_a_task_with_approvals_from_another_shell_goes_through(
     acp_agent: RealAgent,
 ) -> None:
     agent = acp_agent
@@ -78,6 +79,66 @@ def test_a_task_with_approvals_from_another_shell_goes_through_and_is_resumed(
     assert agent.model.user_messages[-1] == words
     assert agent.cuekit("task", "finish", task["task_id"])["status"] == "completed"
     wait_until(lambda: not _agents(agent), 20, lambda: str(_agents(agent)))
+
+
+def written(agent: RealAgent, path: str) -> Call:
+    """A call of the agent's own tool that writes a file."""
+    return {
+        "grok": Call("write", {"file_path": path, "content": "one\ntwo\n"}),
+        "gemini": Call("write_file", {"file_path": path, "content": "one\ntwo\n"}),
+        "opencode": Call("write", {"filePath": path, "content": "one\ntwo\n"}),
+    }[agent.name]
+
+
+RECEIPTS = {"grok": "queued", "gemini": "held", "opencode": "submitted"}
+
+
+def test_files_a_cancelled_run_a_busy_agent_and_the_next_pane(acp_agent: RealAgent) -> None:
+    agent = acp_agent
+    gate = agent.model.gate()
+    file = agent.project / "made.txt"
+    agent.model.when("write it", written(agent, str(file)))
+    agent.model.when("tag it", Shell(ASKED))
+    agent.model.when("slowly", Say("working"), gate, times=1)
+    agent.model.when("afterwards", Say("here again", chunks=1))
+    agent.model.default("It is done.")
+
+    task = supervised(agent, "write it")
+    agent.cuekit("approval", "allow", pending(agent, task)["approval_id"])
+    wait(agent, task, "--until", "idle")
+    assert file.read_text() == "one\ntwo\n"
+    (change,) = [event for event in events(task) if event["kind"] == "file_change"]
+    assert (change["path"], change["change"]) == (str(file), "add")
+    assert "+one" in change["diff"]
+    result = agent.cuekit("task", "result", task["task_id"])
+    assert [one["path"] for one in result["files_changed"]] == [str(file)]
+
+    agent.cuekit("task", "steer", task["task_id"], "tag it")
+    asked = pending(agent, task, 2)
+    agent.cuekit("approval", "cancel-run", asked["approval_id"])
+    wait(agent, task, "--until", "idle", "--after", "1")
+    assert [e["outcome"] for e in events(task) if e["kind"] == "turn_completed"][-1] == (
+        "interrupted"
+    )
+    assert not (agent.project / ".git" / "refs" / "tags" / "made-by-agent").exists()
+
+    agent.cuekit("task", "steer", task["task_id"], "now slowly")
+    gate.wait_reached(SECONDS)
+    sent = agent.cuekit("task", "steer", task["task_id"], "a message meanwhile")
+    assert sent["receipt"]["state"] == RECEIPTS[agent.name]
+    gate.release()
+    agent.model.wait_for_message("a message meanwhile", SECONDS)
+    wait_until(lambda: status(agent, task)["activity"] == "idle", SECONDS)
+    assert agent.cuekit("task", "finish", task["task_id"])["status"] == "completed"
+
+    if agent.name == "gemini":  # a load in the minute of the session's start would destroy it
+        now = time.time()
+        wait_until(lambda: time.time() // 60 > now // 60, 61, interval=1)
+    again = agent.cuekit("task", "resume", task["task_id"], "and afterwards?", "--trust")
+    view = wait(agent, again, "--until", "idle")
+    assert view["summary"] == "here again", show(agent, again)
+    assert "write it" in str(agent.model.turns[-1].body)
+    agent.cuekit("task", "cancel", again["task_id"])
 
 
 def _agents(agent: RealAgent) -> list[str]:
