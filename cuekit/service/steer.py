@@ -310,7 +310,8 @@ def _await_idle(place: _Place, deadline: float | None) -> None:
         )
 
     def idle(task: Task) -> bool:
-        return task.activity == Activity.IDLE
+        # Before its first turn an agent may look idle, though the prompt is on its way to it.
+        return task.activity == Activity.IDLE and task.turn > 0
 
     _await(place, idle, deadline)
 

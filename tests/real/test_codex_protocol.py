@@ -77,7 +77,7 @@ def test_every_recorded_scenario_goes_through(codex: RealAgent, scenario: Scenar
 
     assert config.read_text(encoding="utf-8") == before
     # exec may leave the shell that notes the user's environment, for a moment
-    wait_until(lambda: not codex.processes(), 5, codex.processes)
+    wait_until(lambda: not codex.processes(), 10, codex.processes)
 
 
 @pytest.mark.parametrize("sandbox", ["workspace-write", "danger-full-access"])
@@ -87,8 +87,8 @@ def test_an_interrupt_leaves_no_process_of_the_command(codex: RealAgent, sandbox
         stage.model.queue(Shell(ignores, {"yield_time_ms": 30000}))
         session = await stage.open(options={"sandbox": sandbox})
         await session.send("run it")
-        await asyncio.to_thread(wait_until, lambda: bool(commands(codex, "sleep 302")), 20)
-        await asyncio.to_thread(wait_until, lambda: bool(commands(codex, "sleep 301")), 20)
+        for program in ("sleep 302 ", "sleep 301 "):  # not the shell that names them
+            await asyncio.to_thread(wait_until, lambda it=program: it in commands(codex, it), 20)
 
         assert await session.interrupt()
 
@@ -283,7 +283,7 @@ def test_an_interrupt_of_exec_leaves_no_process(codex: RealAgent) -> None:
     stage = play(codex, script, EXEC)
     assert stage.outcomes == ["interrupted"]
     # codex's own probe of its sandbox may have begun in that moment; it ends with its parent
-    wait_until(lambda: not codex.processes(), 3, codex.processes)
+    wait_until(lambda: not codex.processes(), 10, codex.processes)
     assert not (codex.project / "late.txt").exists()
 
 
