@@ -135,9 +135,12 @@ class CodexExec:
             return
         self._stopped = self._watch.outcome is None
         commands = Commands()
-        commands.look_at_all(self._host.pid)
+        if self._stopped:
+            commands.hold_all(self._host.pid)
+        else:
+            commands.look_at_all(self._host.pid)
         await self._host.shut_down(close_seconds=0.0 if self._stopped else END_SECONDS)
-        commands.kill()
+        await commands.end()
         await asyncio.gather(self._reader, return_exceptions=True)
 
     async def wait(self) -> int | None:

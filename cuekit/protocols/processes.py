@@ -44,6 +44,17 @@ class Commands:
         """Note everything below the server: it is about to be ended itself."""
         self._seen.update(_below(server))
 
+    def hold_all(self, server: int) -> None:
+        """Note everything below the server and stop it, so that nothing more is started there.
+
+        A sandbox that is just being set up would else start the command when nobody looks any more.
+        """
+        while new := _below(server).items() - self._seen.items():
+            self._seen.update(new)
+            for pid, _ in new:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGSTOP)
+
     def left(self) -> set[int]:
         """Those noted that still live, with the descendants that they have now."""
         if not self._seen:
