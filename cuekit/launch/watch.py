@@ -138,11 +138,15 @@ class Watch:
         screen = self._capture()
         if screen is None:
             return []
+        if screen.dialog:
+            self._screen.forget()
         if screen.dialog == "approval":
             return [] if waits else [Signal(SignalKind.APPROVAL_REQUESTED, Source.SCREEN, now)]
         if screen.dialog:
             return [Signal(SignalKind.DIALOG, Source.SCREEN, now, text=screen.dialog)]
-        if not waits and not self._screen.seen_twice(screen.busy):
+        # For a moment after its dialog was answered an agent that works looks idle.
+        seen_twice = self._screen.seen_twice(screen.busy)
+        if not seen_twice and not (waits and screen.busy):
             return []
         if screen.busy:
             return [Signal(SignalKind.WORKING, Source.SCREEN, now)]
@@ -298,6 +302,10 @@ class _ScreenTimer:
             return False
         self._last = now
         return True
+
+    def forget(self) -> None:
+        """What was seen before says nothing of what is seen next."""
+        self._busy = self
 
     def seen_twice(self, busy: object) -> bool:
         before, self._busy = self._busy, busy

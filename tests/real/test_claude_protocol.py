@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -124,8 +123,7 @@ def test_claude_killed_while_an_approval_waits_runs_nothing(
         session = await stage.open(options={"approval_channel": channel})
         await session.send("make the file")
         await stage.until_requests()
-        for pid in processes.marked(f"HOME={claude.home}"):
-            os.kill(pid, signal.SIGKILL)
+        processes.signal_marked(f"HOME={claude.home}", signal.SIGKILL)
         await stage.until_kind(EventKind.TURN_COMPLETED)
         assert await session.wait() == -9
         with pytest.raises(CuekitError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
-import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -163,8 +162,7 @@ def test_a_server_killed_while_an_approval_waits_runs_nothing(codex: RealAgent) 
         await stage.until_requests()
         pids = commands(codex, "app-server")
         assert pids
-        for pid in processes.marked(f"HOME={codex.home}"):
-            os.kill(pid, signal.SIGKILL)
+        processes.signal_marked(f"HOME={codex.home}", signal.SIGKILL)
         await stage.until_kind(EventKind.TURN_COMPLETED)
         assert await session.wait() == -9
 
@@ -261,8 +259,7 @@ def test_exec_ended_from_outside_is_interrupted_whatever_its_exit_status(codex: 
         session = await stage.open()
         await session.send("go")
         await stage.reached(gate)
-        for pid in processes.marked(f"HOME={codex.home}"):
-            os.kill(pid, signal.SIGTERM)
+        processes.signal_marked(f"HOME={codex.home}", signal.SIGTERM)
         gate.release()
         await session.wait()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -25,15 +26,18 @@ def marked(mark: str) -> dict[int, str]:
     return found
 
 
+def signal_marked(mark: str, number: signal.Signals) -> None:
+    """Send a signal to each of those processes; one that is gone meanwhile is left out."""
+    for pid in marked(mark):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
 def end_marked(mark: str, seconds: float = 5.0) -> None:
     """Kill those processes, and those that they start meanwhile, until none is left."""
 
     def none_left() -> bool:
-        for pid in marked(mark):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        signal_marked(mark, signal.SIGKILL)
         return not marked(mark)
 
     wait_until(none_left, seconds, lambda: f"still there: {marked(mark)}")

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from cuekit.activity import codex
+from cuekit.activity.base import Composer, Screen
 from cuekit.launch.plan import LaunchPlan
 from cuekit.launch.watch import Watch
-from cuekit.model.activity import Progress, SignalKind, Source
+from cuekit.model.activity import Activity, Progress, SignalKind, Source
 
 THREAD = "01a22ff4-2616-7612-a47d-73a545cffb0e"
 
@@ -34,7 +35,7 @@ def watch_of(run_dir: Path, mode: str = "interactive") -> Watch:
         stdin="tty",
         timeout_s=None,
         keep=False,
-        tmux="/nonexistent/tmux",
+        tmux=str(run_dir / "tmux"),  # none, unless a test puts one there
         socket_path=str(run_dir / "socket"),
         session="cuekit-task-t_abcd1234",
         expects_evidence=True,
@@ -92,3 +93,33 @@ def test_the_hook_counts_where_there_is_no_log_and_in_batch(
     if with_log:
         log.write_text("", encoding="utf-8")
     assert told(watch) == [(SignalKind.TURN_COMPLETED, Source.HOOK, "all")]
+
+
+class OnScreen:
+    """An agent whose screen says in words what is on it."""
+
+    @staticmethod
+    def read_screen(plain: str, _: str) -> Screen:
+        word = plain.strip()
+        dialog = "question" if word == "dialog" else None
+        return Screen(dialog=dialog, composer=Composer.EMPTY, busy=word == "busy")
+
+
+def test_what_looks_idle_once_when_a_dialog_was_answered_is_not_idle(run_dir: Path) -> None:
+    tmux = run_dir / "tmux"
+    tmux.write_text(f"#!/bin/sh\ncat {run_dir}/screen\n", encoding="utf-8")
+    tmux.chmod(0o755)
+    watch = watch_of(run_dir)
+    watch._agent = OnScreen  # type: ignore[assignment]
+    waits = Progress(activity=Activity.WAITING_INPUT, source=Source.HOOK, turn=1)
+
+    def seen(screen: str, at: float) -> list[SignalKind]:
+        (run_dir / "screen").write_text(screen, encoding="utf-8")
+        return [signal.kind for signal in watch.look(waits, at)]
+
+    assert seen("idle", 2.0) == []
+    assert seen("dialog", 4.0) == [SignalKind.DIALOG]
+    assert seen("idle", 6.0) == []
+    assert seen("busy", 8.0) == [SignalKind.WORKING]
+    assert seen("idle", 10.0) == []
+    assert seen("idle", 12.0) == [SignalKind.IDLE]
