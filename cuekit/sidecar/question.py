@@ -28,40 +28,53 @@ LEAST_ROWS = 5
 class Question:
     """What is asked and what was shown of it; a key counts once all of it was shown."""
 
-    def __init__(self, approval: Approval, style: Style, size: tuple[int, int], now: float) -> None:
+    def __init__(self, approval: Approval, style: Style, size: tuple[int, int]) -> None:
         """`size` is that of the terminal, columns and rows."""
         self.approval = approval
         self._style = style
         columns, rows = size
         self._pages = _pages(_body(approval, max(20, columns - 5)), max(LEAST_ROWS, rows - 8))
+        self._given = 0  # pages on their way to the screen, or on it
         self._shown = 0
-        self._since = now
+        self._since = 0.0
         self._answers: dict[str, list[str]] = {}
 
-    def next_page(self, now: float) -> list[str]:
-        """The next part, with the keys behind the last one; [] when all of it was shown."""
-        if self._shown >= len(self._pages):
+    def next_page(self) -> list[str]:
+        """The next part, with the keys behind it; [] while one is on its way, and after the last.
+
+        `shown` is to be called when it is on the screen.
+        """
+        if self._given > self._shown or self._given >= len(self._pages):
             return []
-        page = self._pages[self._shown]
-        self._shown += 1
-        self._since = now
-        head = [self._style("yellow", self._title())] if self._shown == 1 else []
+        page = self._pages[self._given]
+        self._given += 1
+        head = [self._style("yellow", self._title())] if self._given == 1 else []
         body = [f"  {self._style('bold', '|')} {line}" for line in page]
-        return [*head, *body, self._style("yellow", "  " + self.keys())]
+        return [*head, *body, self._style("yellow", "  " + self._keys(self._given))]
+
+    def shown(self, now: float) -> None:
+        """The page that was given is on the screen since `now`."""
+        self._shown = self._given
+        self._since = now
 
     @property
-    def was_shown(self) -> bool:
-        """Whether any of it was shown."""
-        return self._shown > 0
+    def was_begun(self) -> bool:
+        """Whether a page of it was given."""
+        return self._given > 0
 
     def counts(self, now: float) -> bool:
         """Whether a key decides: all of it was shown, and for half a second."""
         return self._shown >= len(self._pages) and now - self._since >= HALF_SECOND
 
     def keys(self) -> str:
-        """The keys, in words."""
-        if self._shown < len(self._pages):
-            return f"space: more ({self._shown} of {len(self._pages)})"
+        """The keys that count now, in words."""
+        if self._given > self._shown:
+            return "not on the screen yet"
+        return self._keys(self._shown)
+
+    def _keys(self, shown: int) -> str:
+        if shown < len(self._pages):
+            return f"space: more ({shown} of {len(self._pages)})"
         if self.approval.questions:
             return self._keys_of_question()
         kinds = offered(self.approval)

@@ -9,7 +9,7 @@ import contextlib
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cuekit.errors import CuekitError
@@ -17,6 +17,7 @@ from cuekit.model.approval import Decision
 from cuekit.model.event import AgentEvent, EventKind
 from cuekit.model.visible import exact
 from cuekit.sidecar.pane import Actions
+from cuekit.sidecar.printer import Printer
 from cuekit.sidecar.question import Question
 from cuekit.sidecar.style import style_for
 from cuekit.sidecar.view import View
@@ -32,6 +33,7 @@ class TerminalPane:
     def __init__(self, environ: Mapping[str, str], title: str) -> None:
         self._style = style_for(environ)
         self._view = View(self._style, lambda: shutil.get_terminal_size().columns)
+        self._printer = Printer()
         self._title = title
         self._state = "starting"
         self._questions: dict[str, Question] = {}
@@ -62,9 +64,8 @@ class TerminalPane:
             if one.approval_id not in self._questions:
                 self._questions[one.approval_id] = self._question(one)
                 self._ring()
-                if len(self._questions) == 1:
-                    self._show_more()
-        if approvals and self._current() is not None and not self._was_shown():
+        question = self._current()
+        if question is not None and not question.was_begun:
             self._show_more()
         self._redraw()
 
@@ -83,8 +84,13 @@ class TerminalPane:
             output=_output(),
         )
         try:
-            with patch_stdout(raw=True):
-                await self._read(actions)
+            with patch_stdout(raw=True):  # for what is printed by others
+                printing = asyncio.create_task(self._printer.run(self._session.output))
+                try:
+                    await self._read(actions)
+                finally:
+                    printing.cancel()
+                    await asyncio.gather(printing, return_exceptions=True)
         finally:
             sys.stdout.write("\x1b[?2004l")
 
@@ -195,24 +201,26 @@ class TerminalPane:
 
     def _question(self, approval: Approval) -> Question:
         size = shutil.get_terminal_size()
-        return Question(approval, self._style, (size.columns, size.lines), time.monotonic())
+        return Question(approval, self._style, (size.columns, size.lines))
 
     def _current(self) -> Question | None:
         return next(iter(self._questions.values()), None)
 
-    def _was_shown(self) -> bool:
-        question = self._current()
-        return question is not None and question.was_shown
-
     def _show_more(self) -> None:
         question = self._current()
-        if question is not None:
-            self._write(question.next_page(time.monotonic()))
+        lines = question.next_page() if question is not None else []
+        if question is None or not lines:
+            return
 
-    def _write(self, lines: Sequence[str]) -> None:
+        def on_screen() -> None:
+            question.shown(time.monotonic())
+            self._redraw()
+
+        self._write(lines, on_screen)
+
+    def _write(self, lines: Sequence[str], then: Callable[[], None] | None = None) -> None:
         if lines:
-            sys.stdout.write("".join(f"{line}\n" for line in lines))
-            sys.stdout.flush()
+            self._printer.add("".join(f"{line}\n" for line in lines), then)
 
     def _ring(self) -> None:
         with contextlib.suppress(AttributeError):

@@ -37,12 +37,13 @@ ASKED = Approval(
 
 
 def question(size: tuple[int, int] = (80, 24), **values: Any) -> Question:
-    return Question(replace(ASKED, **values), PLAIN, size, 100.0)
+    return Question(replace(ASKED, **values), PLAIN, size)
 
 
 def pages(one: Question) -> list[list[str]]:
     found = []
-    while page := one.next_page(101.0):
+    while page := one.next_page():
+        one.shown(101.0)
         found.append(page)
     return found
 
@@ -54,10 +55,20 @@ def test_a_key_counts_half_a_second_after_all_was_shown() -> None:
     assert [one.counts(101.0 + after) for after in (0, 0.4, 0.6)] == [False, False, True]
 
 
+def test_no_key_counts_before_the_page_is_on_the_screen() -> None:
+    one = question()
+    (page, nothing) = one.next_page(), one.next_page()
+    assert (nothing, one.keys(), one.counts(200.0)) == ([], "not on the screen yet", False)
+    one.shown(300.0)
+    assert (one.counts(300.4), one.counts(300.6)) == (False, True)
+    assert page[-1].strip() == one.keys()
+
+
 def test_a_harmful_tail_is_on_a_page_of_its_own_before_a_key_counts() -> None:
     one = question(input={"command": "echo " + "x" * 5000 + "; rm -rf ~"})
     shown = []
-    while page := one.next_page(101.0):
+    while page := one.next_page():
+        one.shown(101.0)
         shown.append(page)
         if "rm -rf" not in "".join(page):
             assert "space: more" in page[-1]
