@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
@@ -93,4 +94,37 @@ def test_the_matrix_shows_the_worst_of_each_behaviour_and_version() -> None:
         "| behaviour | codex-0.133.0 | codex-0.171.0 | claude-2.1.167 |\n"
         "|---|---|---|---|\n"
         "| finish completes | - | - | skipped |\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "failed", "second", "tries", "status"),
+    [
+        (0, 0, 1, 1, 0),
+        (1, 2, 0, 2, 0),  # a busy machine
+        (1, 2, 1, 2, 1),  # what is broken fails twice
+        (1, 6, 0, 1, 1),  # too many for an accident
+        (1, 0, 0, 1, 1),
+        (2, 2, 0, 1, 2),  # interrupted, or worse
+    ],
+)
+def test_what_failed_beside_others_is_tried_once_more_alone(
+    monkeypatch: pytest.MonkeyPatch, first: int, failed: int, second: int, tries: int, status: int
+) -> None:
+    commands: list[list[str]] = []
+
+    def run(command: list[str]) -> int:
+        commands.append(command)
+        (option,) = [word for word in command if word.startswith("cache_dir=")]
+        folder = Path(option.partition("=")[2]) / "v" / "cache"
+        folder.mkdir(parents=True, exist_ok=True)
+        names = {f"tests/real/test_x.py::test_{n}": True for n in range(failed)}
+        (folder / "lastfailed").write_text(json.dumps(names), encoding="utf-8")
+        return first if len(commands) == 1 else second
+
+    monkeypatch.setattr(dev, "run", run)
+    assert dev.with_second_try(Path("python"), ["pytest", "-n", "2"]) == status
+    assert len(commands) == tries
+    assert [command[-3:] for command in commands[1:]] == [["-n", "0", "--last-failed"]] * (
+        tries - 1
     )
