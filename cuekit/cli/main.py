@@ -24,6 +24,7 @@ COMMANDS = {
     "agent": Entry(
         "cuekit.cli.agent", "group", "See the roles that an agent can be given with --role."
     ),
+    "session": Entry("cuekit.cli.session", "group", "See the tasks of each parent."),
     "init": Entry("cuekit.cli.init", "init", "Write a safe .cuekit.yaml for this project."),
     "config": Entry("cuekit.cli.config", "group", "See what is configured."),
     "trust": Entry("cuekit.cli.trust", "group", "Trust a folder and its .cuekit.yaml."),

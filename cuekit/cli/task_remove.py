@@ -29,7 +29,7 @@ def delete(tasks: tuple[str, ...], dry_run: bool, fmt: str) -> int:
     from cuekit.service.cleanup import delete as delete_tasks
 
     done = delete_tasks(tasks, os.environ, dry_run=dry_run)
-    _show(done, dry_run, fmt)
+    show_removed(done, dry_run, fmt)
     return 4 if done.kept else 0
 
 
@@ -45,7 +45,10 @@ def delete(tasks: tuple[str, ...], dry_run: bool, fmt: str) -> int:
 )
 @click.option("--all", "every_project", is_flag=True, help="Tasks of every project.")
 @click.option(
-    "--older-than", type=DURATION, default=0.0, help="Only those that ended so long ago: 2h, 14d."
+    "--older-than",
+    type=DURATION,
+    help="Only those that ended so long ago: 2h, 14d. By default retention.keep_for of your "
+    "config.yaml, or all.",
 )
 @click.option(
     "--status",
@@ -57,19 +60,26 @@ def delete(tasks: tuple[str, ...], dry_run: bool, fmt: str) -> int:
 @click.option("--dry-run", is_flag=True, help="Only tell what would be removed.")
 @format_option
 def cleanup(
-    every_project: bool, older_than: float, statuses: tuple[str, ...], dry_run: bool, fmt: str
+    every_project: bool,
+    older_than: float | None,
+    statuses: tuple[str, ...],
+    dry_run: bool,
+    fmt: str,
 ) -> int:
     """Remove what fits."""
     from cuekit.service.cleanup import cleanup as clean
     from cuekit.service.listing import wanted_tasks
+    from cuekit.service.retention import keep_for
 
+    age = keep_for(os.environ) if older_than is None else older_than
     wanted = wanted_tasks(statuses=statuses or ENDS, every_project=every_project)
-    done = clean(os.environ, wanted=wanted, older_than_s=older_than, dry_run=dry_run)
-    _show(done, dry_run, fmt)
+    done = clean(os.environ, wanted=wanted, older_than_s=age, dry_run=dry_run)
+    show_removed(done, dry_run, fmt)
     return 1 if done.kept else 0
 
 
-def _show(done: "Removed", dry_run: bool, fmt: str) -> None:
+def show_removed(done: "Removed", dry_run: bool, fmt: str) -> None:
+    """Print what was removed and what was kept."""
     verb = "would remove" if dry_run else "removed"
     lines = [f"{verb} {task_id}" for task_id in done.removed]
     lines += [f"kept {it['task_id']}: {render.visible(it['reason'])}" for it in done.kept]

@@ -22,12 +22,16 @@ from cuekit.errors import InvalidInput
         'cuekit task submit --agent-kind codex "write the tests that are missing"',
         "cuekit task submit --agent-kind claude-code --mode batch --file task.md --wait",
         "git diff | cuekit task submit --agent-kind codex --constraint 'change no file' -",
+        "cuekit task submit --from tasks.yaml --wait",
         "cuekit task submit --agent-kind codex --adapter-options "
         '\'{"sandbox": "workspace-write"}\' "fix it" --dry-run',
     ),
 )
 @click.argument("objective", required=False)
 @click.option("--file", "file", metavar="PATH", help="Read the objective from this file.")
+@click.option(
+    "--from", "from_file", metavar="FILE", help="Start every task of this YAML file (- for stdin)."
+)
 @click.option("--agent-kind", metavar="KIND", help="Which agent: codex, claude-code, gemini, ...")
 @click.option("--model", help="The model, by the agent's own name for it.")
 @click.option("--role", metavar="ROLE", help="A role (cuekit agent list), or auto.")
@@ -54,6 +58,11 @@ from cuekit.errors import InvalidInput
 @click.option("--label", "labels", multiple=True, metavar="TEXT", help="A label to find it by.")
 @click.option("--name", help="A name; no two live tasks have the same one.")
 @click.option(
+    "--idempotency-key",
+    metavar="KEY",
+    help="A second submit with the same key gives the first one's task.",
+)
+@click.option(
     "--reporting/--no-reporting", default=None, help="Tell the agent how to report back, or not."
 )
 @click.option("--trust", is_flag=True, help="Trust the working directory, as the agent asks it.")
@@ -67,6 +76,7 @@ from cuekit.errors import InvalidInput
 def submit(
     objective: str | None,
     file: str | None,
+    from_file: str | None,
     adapter_options: str | None,
     output_schema: str | None,
     timeout: float | None,
@@ -76,25 +86,40 @@ def submit(
     **options: Any,
 ) -> int:
     """Ask the service, print what it made, and go on as --attach or --wait say."""
+    if from_file is not None:
+        from cuekit.cli.task_submit_several import refuse_with
+
+        refuse_with(
+            {
+                "OBJECTIVE": objective,
+                "--file": file,
+                "--attach": attach or None,
+                "--name": options["name"],
+                "--idempotency-key": options["idempotency_key"],
+            }
+        )
     if attach and wait:
         raise InvalidInput("--attach and --wait exclude each other", code="usage")
     if attach:
         from cuekit.cli.task_attach import attach_argv, become, require_terminal
 
         require_terminal()  # before anything is started
-    parsed = parse_options(adapter_options)
+    values = {
+        **options,
+        "adapter_options": parse_options(adapter_options),
+        "output_schema": _schema(output_schema),
+        "timeout_s": timeout,
+    }
+    if from_file is not None:
+        from cuekit.cli.task_submit_several import submit_several
+
+        return submit_several(from_file, values, wait=wait, fmt=fmt)
     text = _objective(objective, file)
 
     from cuekit.service.request import SubmitRequest
     from cuekit.service.submit import submit as submit_task
 
-    request = SubmitRequest(
-        objective=text,
-        adapter_options=parsed,
-        output_schema=_schema(output_schema),
-        timeout_s=timeout,
-        **options,
-    )
+    request = SubmitRequest(objective=text, **values)
     made = submit_task(request, os.environ, _asker(fmt))
     if options["dry_run"]:
         render.emit(made, fmt, dry_run_text)
@@ -182,7 +207,7 @@ def submitted_text(made: dict[str, Any]) -> str:
     """What was started, for people."""
     lines = [
         f"{made['task_id']}  {render.coloured(made['status'])}  {made['agent_kind']}, "
-        f"{made['mode']}"
+        f"{made['mode']}" + (" (submitted before with this key)" if made["reused"] else "")
     ]
     if made["attach_hint"]:
         lines.append(field("attach", render.visible(made["attach_hint"])))

@@ -55,7 +55,11 @@ def read_document(path: str) -> Document | None:
     data = read_bytes(path)
     if data is None:
         return None
-    values, lines = _values(path, _text(path, data))
+    values, lines = parsed(path, data)
+    if values is None:
+        values = {}
+    if not isinstance(values, dict):
+        raise invalid(path, lines[()], "expected names with values, `name: value`")
     return Document(path, content_digest(data), values, lines)
 
 
@@ -102,9 +106,14 @@ def _text(path: str, data: bytes) -> str:
     return text
 
 
-def _values(path: str, text: str) -> tuple[dict[str, Any], dict[Place, int]]:
+def parsed(path: str, data: bytes) -> tuple[Any, dict[Place, int]]:
+    """The value that a text in YAML (or JSON) stands for, and the line of each place in it.
+
+    Raises InvalidInput (`config_invalid`).
+    """
     import yaml
 
+    text = _text(path, data)
     try:
         _check_shape(path, text)
         root = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -115,15 +124,10 @@ def _values(path: str, text: str) -> tuple[dict[str, Any], dict[Place, int]]:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
         raise invalid(path, line, f"is not YAML: {error.problem or error.context}") from None
-    if root is None:
-        return {}, {}
     lines: dict[Place, int] = {}
-    values = _Reader(path, lines).value(root, ())
-    if values is None:
-        return {}, {}
-    if not isinstance(values, dict):
-        raise invalid(path, _line_of(root), "expected names with values, `name: value`")
-    return values, lines
+    if root is None:
+        return None, {(): 1}
+    return _Reader(path, lines).value(root, ()), lines
 
 
 def _check_shape(path: str, text: str) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from cuekit.model.lifecycle_events import NOTIFIED
+
 Key = tuple[str, ...]
 """A setting's place in the file: ("submit", "model"), ("adapters", "codex", "permissions")."""
 
@@ -56,6 +58,32 @@ class ParentSettings:
 
 
 @dataclass(frozen=True)
+class LimitSettings:
+    """How many tasks may go on at once, over all projects."""
+
+    live_tasks: int = 100
+
+
+@dataclass(frozen=True)
+class RetentionSettings:
+    """How long ended tasks are kept; only the user's own file has a say in it."""
+
+    keep_for_s: float | None = None
+    auto: bool = False  # a submit removes what is older
+
+
+@dataclass(frozen=True)
+class HookSettings:
+    """The user's own commands, by event, and the notifications that are given by themselves."""
+
+    commands: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    time_limit_s: float = 10.0
+    desktop: bool = False
+    terminal: bool = False
+    notified: tuple[str, ...] = NOTIFIED
+
+
+@dataclass(frozen=True)
 class MultiplexerSettings:
     """Which multiplexer, which of its servers, and how large a new pane is, in cells."""
 
@@ -78,6 +106,9 @@ class Effective:
     adapters: Mapping[str, AdapterSettings] = field(default_factory=dict)
     multiplexer: MultiplexerSettings = MultiplexerSettings()
     parents: ParentSettings = ParentSettings()
+    limits: LimitSettings = LimitSettings()
+    retention: RetentionSettings = RetentionSettings()
+    hooks: HookSettings = HookSettings()
     sources: Mapping[str, str] = field(default_factory=dict)
     ignored: str | None = None
     warnings: tuple[str, ...] = ()
@@ -92,13 +123,16 @@ class Effective:
 
 
 def effective_from(settings: Settings) -> dict[str, Any]:
-    """The parts `submit`, `adapters` and `multiplexer` of an `Effective`, from flat settings."""
+    """The sections of an `Effective`, from flat settings."""
     kinds = dict.fromkeys(key[1] for key in settings if key[0] == "adapters")
     return {
         "submit": _submit(settings),
         "adapters": {kind: _adapter(settings, kind) for kind in kinds},
         "multiplexer": MultiplexerSettings(**_section(settings, ("multiplexer",))),
         "parents": _parents(settings),
+        "limits": LimitSettings(**_section(settings, ("limits",))),
+        "retention": _retention(settings),
+        "hooks": _hooks(settings),
     }
 
 
@@ -109,6 +143,19 @@ def _parents(settings: Settings) -> ParentSettings:
         shell="allow" if shell and shell.value == "allow" else "deny",
         approvals="allow" if approvals and approvals.value == "allow" else "deny",
     )
+
+
+def _retention(settings: Settings) -> RetentionSettings:
+    values = _section(settings, ("retention",))
+    return RetentionSettings(keep_for_s=values.pop("keep_for", None), **values)
+
+
+def _hooks(settings: Settings) -> HookSettings:
+    commands = _section(settings, ("hooks",))
+    limit = commands.pop("time_limit", HookSettings.time_limit_s)
+    given = _section(settings, ("notifications",))
+    notified = given.pop("events", NOTIFIED)
+    return HookSettings(commands=commands, time_limit_s=limit, notified=notified, **given)
 
 
 def _adapter(settings: Settings, kind: str) -> AdapterSettings:

@@ -129,7 +129,8 @@ def _read(path: str, environ: Mapping[str, str]) -> tuple[str, Settings] | None:
         return None
     settings = settings_of(document, KINDS)
     for key, setting in settings.items():
-        if key[0] == "adapters" and key[2] == "command":
+        is_hook = key[0] == "hooks" and key[1] != "time_limit"
+        if is_hook or (key[0] == "adapters" and key[2] == "command"):
             settings[key] = Setting(_placed(setting.value, path, environ), setting.source)
     return document.sha256, settings
 

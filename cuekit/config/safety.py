@@ -9,7 +9,7 @@ what an agent may do, never widen it.
 from collections.abc import Mapping
 from typing import Any
 
-from cuekit.config.effective import Effective, Key, Setting, Settings, dotted
+from cuekit.config.effective import Effective, Key, LimitSettings, Setting, Settings, dotted
 
 SKIP = "dangerously_skip_permissions"
 
@@ -139,6 +139,9 @@ def _harmless(key: Key, value: Any, user: Settings) -> bool:
             return True
         case ("multiplexer", name):
             return name != "socket_path"
+        case ("limits", "live_tasks"):
+            own = user.get(key)
+            return bool(value <= (own.value if own else LimitSettings.live_tasks))
         case ("adapters", _, "permissions"):
             return bool(value == "prompt")
         case ("adapters", kind, "options", option):

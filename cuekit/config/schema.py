@@ -11,6 +11,7 @@ from typing import Any
 from cuekit.config.document import Document, Place, invalid
 from cuekit.config.effective import Key, Setting
 from cuekit.errors import InvalidInput
+from cuekit.model.lifecycle_events import EVENTS
 from cuekit.model.times import parse_duration
 
 LONGEST_SOCKET_PATH = 103
@@ -40,6 +41,15 @@ def _one_of(*words: str) -> Check:
         if not isinstance(value, str) or value not in words:
             raise _expected(" or ".join(repr(word) for word in words), value)
         return value
+
+    return check
+
+
+def _some_of(*words: str) -> Check:
+    def check(value: Any) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(one in words for one in value):
+            raise _expected(f"a list of {', '.join(words)}", value)
+        return tuple(dict.fromkeys(value))
 
     return check
 
@@ -100,7 +110,7 @@ SUBMIT: Mapping[str, Check] = {
     "agent_kind": _line,
     "agent": _line,  # another name of agent_kind
     "model": _line,
-    "mode": _one_of("interactive", "batch"),
+    "mode": _one_of("interactive", "batch", "supervised"),
     "timeout": _duration,
     "keep": _boolean,
     "session": _line,
@@ -120,9 +130,28 @@ MULTIPLEXER: Mapping[str, Check] = {
 }
 APPROVALS: Mapping[str, Check] = {"parents": _one_of("allow", "deny")}
 MCP: Mapping[str, Check] = {"shell": _one_of("allow", "deny")}
-SECTIONS = ("submit", "adapters", "multiplexer", "approvals", "mcp")
-PLAIN = {"submit": SUBMIT, "multiplexer": MULTIPLEXER, "approvals": APPROVALS, "mcp": MCP}
-USER_ONLY = frozenset({("approvals", "parents"), ("mcp", "shell")})
+LIMITS: Mapping[str, Check] = {"live_tasks": _whole(1, 10_000)}
+RETENTION: Mapping[str, Check] = {"keep_for": _duration, "auto": _boolean}
+HOOKS: Mapping[str, Check] = {**dict.fromkeys(EVENTS, _command), "time_limit": _duration}
+NOTIFICATIONS: Mapping[str, Check] = {
+    "desktop": _boolean,
+    "terminal": _boolean,
+    "events": _some_of(*EVENTS),
+}
+PLAIN: Mapping[str, Mapping[str, Check]] = {
+    "submit": SUBMIT,
+    "multiplexer": MULTIPLEXER,
+    "limits": LIMITS,
+    "retention": RETENTION,
+    "hooks": HOOKS,
+    "notifications": NOTIFICATIONS,
+    "approvals": APPROVALS,
+    "mcp": MCP,
+}
+SECTIONS = ("submit", "adapters", *list(PLAIN)[1:])
+USER_ONLY = frozenset(
+    {("approvals", "parents"), ("mcp", "shell"), *(("retention", name) for name in RETENTION)}
+)
 """What only the user's own file may say, however much they trust a project's."""
 OPTIONS = "options"
 

@@ -4,7 +4,7 @@ import os
 import sqlite3
 
 from cuekit import files
-from cuekit.launch import child_reports, processes, sentinel, settlement
+from cuekit.launch import child_reports, hooks, processes, sentinel, settlement
 from cuekit.launch import plan as plans
 from cuekit.model.lifecycle import EndCause, Evidence, Status
 from cuekit.paths import Home
@@ -30,10 +30,13 @@ def settle_lost(home: Home, db: sqlite3.Connection, task: Task) -> bool:
         processes.end_tree(lambda: processes.members(task.task_id, roots))
         plans.forget_environment(run_dir)
         child_reports.drain(db, task.task_id, task.task_dir, run_dir)
-        return settlement.settle(db, tasks.get(db, task.task_id) or task, run_dir, evidence)
+        settled = settlement.settle(db, tasks.get(db, task.task_id) or task, run_dir, evidence)
     finally:
         if lock >= 0:
             os.close(lock)
+    if settled:
+        hooks.at_end(plans.read(run_dir), tasks.get(db, task.task_id), run_dir)
+    return settled
 
 
 def _lock(run_dir: str) -> int | None:

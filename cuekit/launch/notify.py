@@ -77,6 +77,15 @@ class Waiter:
         self._fifos.append((path, descriptor))
         self._poll.register(descriptor, select.POLLIN)
 
+    @property
+    def descriptors(self) -> list[int]:
+        """What to select on, beside other things; `clear` afterwards."""
+        return [descriptor for _, descriptor in self._fifos]
+
+    def clear(self) -> bool:
+        """Take what has come; whether anything had."""
+        return self.wait(0.0)
+
     def wait(self, seconds: float) -> bool:
         """Wait for a change, at most so many seconds; whether there was one."""
         ready = self._poll.poll(max(0.0, seconds) * 1000)

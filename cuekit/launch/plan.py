@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cuekit import files
@@ -45,6 +45,10 @@ class LaunchPlan(NamedTuple):
     transcript_limit: int = 64 * 1024 * 1024  # bytes
     end_mark: str = ""  # nobody else's word; after the child's last output, see transcript.py
     first_prompt: Sequence[str] = ()  # command that types the first prompt
+    hooks: Mapping[str, Sequence[str]] = {}  # the user's own command for an event
+    hook_limit_s: float = 10.0
+    notify: Mapping[str, Any] = {}  # events, desktop (a command), terminal
+    own_environment: Sequence[str] = ()  # names that cuekit gave to the child
 
     def write(self) -> None:
         """Write it into the run folder."""

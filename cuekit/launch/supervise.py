@@ -14,10 +14,19 @@ from typing import Any
 
 from cuekit import files
 from cuekit.activity import refusals, registry
-from cuekit.launch import child, child_reports, events, notify, processes, sentinel, settlement
+from cuekit.launch import (
+    child,
+    child_reports,
+    events,
+    notify,
+    processes,
+    sentinel,
+    settlement,
+)
 from cuekit.launch import plan as plans
 from cuekit.launch import transcript as transcripts
 from cuekit.launch.capture import output_of
+from cuekit.launch.hook_watch import HookWatch
 from cuekit.launch.lost import settle_lost
 from cuekit.launch.plan import LaunchPlan
 from cuekit.launch.reports import report
@@ -52,6 +61,7 @@ class Supervisor:
         self.unstored = False  # progress that the store has not taken yet
         self.renewed_at: float | None = None  # when the agent was given more to do, likewise
         self.typist: int | None = None  # process that types the first prompt
+        self.hooks = HookWatch(plan, db, approvals_have_ids=self.inbox or plan.sidecar)
         self.wake_reader, self.wake_writer = os.pipe()
         self.pending: set[int] = set()
 
@@ -73,8 +83,9 @@ class Supervisor:
             transcripts.send_mark(self.plan)
             self._end(Evidence(EndCause.EXITED, error.exit_code, agent_words=str(error)))
             return
-        self._record_start()
-        self._supervise()
+        with self.hooks.begun(environment):
+            self._record_start()
+            self._supervise()
         self._end(self._evidence())
 
     def _environment(self) -> dict[str, str]:
@@ -117,13 +128,14 @@ class Supervisor:
             self._pause(pause)
             self._reap()
             self._look()
+            self.hooks.look()
             if self.status is None:
                 self.cause = self._requested(deadline)
         if self.cause is not None:
             self._end_tree()
 
     def _pause(self, seconds: float) -> None:
-        select.select([self.wake_reader], [], [], seconds)
+        select.select([self.wake_reader, *self.hooks.descriptors], [], [], seconds)
         with contextlib.suppress(BlockingIOError):
             os.read(self.wake_reader, 4096)
 
@@ -287,8 +299,9 @@ class Supervisor:
                 sentinel.Sentinel(code, evidence.exit_signal, time.time(), evidence.cause),
             )
         task = tasks.get(self.db, self.plan.task_id)
-        if task is not None:
-            settlement.settle(self.db, task, self.plan.run_dir, evidence)
+        settled = task is not None and settlement.settle(self.db, task, self.plan.run_dir, evidence)
+        if settled:
+            self.hooks.ended()
         self._end_tree()  # what the child left running has no owner any more
 
     def _event(self, kind: str, values: dict[str, Any], *, at: float | None = None) -> None:

@@ -70,6 +70,7 @@ SUBMIT: dict[str, Schema] = {
     "timeout": _said(TEXT, "ends the task: 90s, 30m, 2h"),
     "labels": TEXTS,
     "name": TEXT,
+    "idempotency_key": _said(TEXT, "the same key again gives the first one's task"),
     "keep": _said(FLAG, "leave its pane open at the end"),
     "reporting": _said(FLAG, "tell the child how to report back (default true)"),
     "append_system_prompt": _said(TEXT, "supervised only"),

@@ -131,9 +131,9 @@ class Parent:
         return {"approvals": found}
 
     def _list_sessions(self, _: Json) -> Json:
-        from cuekit.service.parents import sessions
+        from cuekit.service.sessions import listed
 
-        return {"this_session": self.session_id, "sessions": sessions(self.environ)}
+        return {"this_session": self.session_id, **listed(self.environ)}
 
     def _list_agent_profiles(self, given: Json) -> Json:
         from cuekit.service import roles
@@ -198,6 +198,7 @@ class Parent:
     def _cleanup(self, given: Json, _: threading.Event) -> Json:
         from cuekit.service.cleanup import cleanup, delete
         from cuekit.service.listing import wanted_tasks
+        from cuekit.service.retention import keep_for
 
         dry_run = given.get("dry_run", False)
         if "task_ids" in given:
@@ -209,7 +210,8 @@ class Parent:
             return delete(given["task_ids"], self.environ, dry_run=dry_run).as_json()
         statuses = given.get("statuses") or [str(status) for status in sorted(ENDS)]
         wanted = wanted_tasks(statuses=statuses, session_id=self.session_id)
-        age = parse_duration(given["older_than"]) if "older_than" in given else 0.0
+        said = given.get("older_than")
+        age = parse_duration(said) if said is not None else keep_for(self.environ)
         return cleanup(self.environ, wanted=wanted, older_than_s=age, dry_run=dry_run).as_json()
 
     def _report(self, given: Json, _: threading.Event) -> Json:

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from cuekit import files
@@ -52,19 +53,49 @@ def cleanup(
     dry_run: bool = False,
 ) -> Removed:
     """Remove every ended task that the filter takes and that ended so long ago."""
-    latest = time.time() - older_than_s
     with lookup.settled_store(environ) as (home, db):
-        old = (task for task in _ended(db, wanted) if (task.completed_at or 0.0) <= latest)
-        return _removed(home, db, list(old), environ, dry_run=dry_run)
+        return remove_old(home, db, wanted, older_than_s, environ, dry_run=dry_run)
+
+
+def remove_old(
+    home: Home,
+    db: sqlite3.Connection,
+    wanted: Filter,
+    older_than_s: float,
+    environ: Mapping[str, str],
+    *,
+    dry_run: bool = False,
+    most: int | None = None,
+) -> Removed:
+    """Remove the ended tasks that fit and ended so long ago; with `most`, no more than so many."""
+    latest = time.time() - older_than_s
+    old = (task for task in _ended(db, wanted) if (task.completed_at or 0.0) <= latest)
+    return _removed(home, db, list(islice(old, most)), environ, dry_run=dry_run)
+
+
+def remove_all(
+    home: Home,
+    db: sqlite3.Connection,
+    wanted: Filter,
+    environ: Mapping[str, str],
+    *,
+    dry_run: bool = False,
+) -> Removed:
+    """Remove the tasks that fit; one that has not ended is kept, with the reason."""
+    return _removed(home, db, list(_every(db, wanted)), environ, dry_run=dry_run)
 
 
 def _ended(db: sqlite3.Connection, wanted: Filter) -> Iterator[Task]:
+    return (task for task in _every(db, wanted) if task.ended)
+
+
+def _every(db: sqlite3.Connection, wanted: Filter) -> Iterator[Task]:
     after = None
     while True:
         rows, after = listing.page(db, wanted, after, PAGE)
         for row in rows:
             task = tasks.get(db, row.task_id)
-            if task is not None and task.ended:
+            if task is not None:
                 yield task
         if after is None:
             return

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from cuekit.config import load, trust
 from cuekit.config.discover import PROJECT_FILE, project_file, project_folder, real_folder
+from cuekit.config.effective import HookSettings, LimitSettings
 from cuekit.errors import CuekitError, InvalidInput, InvalidState
 from cuekit.files import is_repository, remove_file, replace_file
+from cuekit.model.lifecycle_events import EVENTS, NOTIFIED
 from cuekit.model.times import rfc3339
 from cuekit.paths import home_from
 
@@ -26,6 +28,17 @@ _SUBMIT = {
     "reporting": None,  # yes for a parent over MCP, else no
 }
 _PARENTS: dict[tuple[str, ...], Any] = {("approvals", "parents"): "deny", ("mcp", "shell"): "deny"}
+_LIFE: dict[tuple[str, ...], Any] = {
+    ("limits", "live_tasks"): LimitSettings.live_tasks,
+    ("retention", "keep_for"): None,
+    ("retention", "auto"): False,
+    **{("hooks", event): None for event in EVENTS},
+    ("hooks", "time_limit"): HookSettings.time_limit_s,
+    ("notifications", "desktop"): False,
+    ("notifications", "terminal"): False,
+    ("notifications", "events"): NOTIFIED,
+}
+_SECONDS = {("submit", "timeout"), ("retention", "keep_for"), ("hooks", "time_limit")}
 _MULTIPLEXER = {
     "backend": "tmux",
     "socket_name": None,
@@ -48,6 +61,7 @@ def show(cwd: str, environ: Mapping[str, str]) -> dict[str, Any]:
         **{("submit", name): value for name, value in _SUBMIT.items()},
         **{("multiplexer", name): value for name, value in _MULTIPLEXER.items()},
         **{("adapters", kind, "permissions"): "bypass" for kind in KINDS},
+        **_LIFE,
         **_PARENTS,
     }
     order = {name: place for place, name in enumerate(SECTIONS)}
@@ -78,7 +92,7 @@ def rows_of(settings: "Settings") -> list[dict[str, Any]]:
 
 
 def _row(key: tuple[str, ...], value: Any, source: str) -> dict[str, Any]:
-    if key == ("submit", "timeout") and value is not None:
+    if key in _SECONDS and value is not None:
         value = f"{value:g}s"
     if isinstance(value, tuple):
         value = list(value)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from cuekit.service.submit import Resolved
 
 START_SECONDS = 20.0
+OWN_NAMES = (TASK_VARIABLE, TOKEN_VARIABLE, FOLDER_VARIABLE, COMMAND_VARIABLE)
 SERVER_TRIES = 8
 PROMPT_FILE = "prompt.md"
 TOKEN_BYTES = 32
@@ -61,6 +62,7 @@ def dry_run_view(resolved: "Resolved") -> dict[str, Any]:
         "prompt": resolved.prompt,
         "warnings": [*resolved.warnings, *launch.warnings],
         "defaults_applied": dict(resolved.defaults),
+        "hooks": resolved.hooks.hooks,
     }
 
 
@@ -73,7 +75,7 @@ def launch(
 ) -> Task:
     """Make the task and start it; the task as it is once its child runs (or has ended).
 
-    Raises CuekitError when it cannot be started; then nothing of it is left.
+    Raises CuekitError when it cannot be started, and `tasks.KeyTaken`; then nothing of it is left.
     """
     tmux = _multiplexer(resolved, environ)
     task_id = new_task_id()
@@ -107,7 +109,7 @@ def launch(
         "submitter": processes.identity(os.getpid()),
         **extra,
     }
-    tasks.insert(db, row)
+    tasks.insert(db, row, most_live=resolved.effective.limits.live_tasks)
     faults.point("submit.row_written")
     try:
         settlement.prepare_run_folder(run_dir)
@@ -233,6 +235,10 @@ def _plan(
         last_message_file=started.last_message_file,
         end_mark=os.urandom(12).hex(),
         first_prompt=first_prompt,
+        hooks=resolved.hooks.hooks,
+        hook_limit_s=resolved.hooks.time_limit_s,
+        notify=resolved.hooks.notify,
+        own_environment=sorted({*started.environment, *OWN_NAMES}),
     )
 
 

@@ -9,7 +9,6 @@ from cuekit.paths import home_from
 from cuekit.service import acting, approvals, lookup
 from cuekit.service.views import Json
 from cuekit.store import approvals as stored
-from cuekit.store import listing
 
 
 def check_may_act(refs: Sequence[str], environ: Mapping[str, str], what: str) -> None:
@@ -45,9 +44,3 @@ def decide(ref: str, decision: Decision, session_id: str, environ: Mapping[str, 
                 details={"task_id": task.task_id},
             )
     return approvals.decide(ref, decision, environ)
-
-
-def sessions(environ: Mapping[str, str]) -> list[Json]:
-    """Each session with the numbers of its tasks, the newest first."""
-    with lookup.settled_store(environ) as (_, db):
-        return listing.sessions(db)

@@ -48,6 +48,8 @@ class SubmitRequest:
     fork: bool = False
     resumed_from: str | None = None  # the task whose conversation goes on
     reporting: bool | None = None  # whether the prompt tells how to report back
+    worktree: str | None = None  # a branch for a git worktree of its own; "" takes a new one
+    idempotency_key: str | None = None  # a second submit with it gives the first one's task
     via: str = "shell"  # how it was asked for: shell, or mcp
 
 
@@ -55,13 +57,14 @@ def check_texts(request: SubmitRequest) -> None:
     """Raise InvalidInput for a text that no agent could be given as it is.
 
     Codes: `empty_objective`, `objective_too_long`, `nul_in_text`, `invalid_utf8`, `bad_name`,
-    `bad_session`, `bad_timeout`.
+    `bad_session`, `bad_idempotency_key`, `bad_timeout`.
     """
     for name, text in _texts(request):
         _check_text(name, text)
     _check_options(request.adapter_options)
     _check_label("name", request.name)
     _check_label("session", request.session)
+    _check_label("idempotency_key", request.idempotency_key)
     if request.timeout_s is not None and request.timeout_s <= 0:
         raise InvalidInput(
             "a time limit of nothing would end the task before it began",
@@ -95,7 +98,8 @@ def _check_text(name: str, text: str) -> None:
 def _check_label(name: str, text: str | None) -> None:
     if text is not None and not (text.strip() and text.isprintable()):
         raise InvalidInput(
-            f"the {name} is empty or holds a control character: {text!r}", code=f"bad_{name}"
+            f"the {name.replace('_', ' ')} is empty or holds a control character: {text!r}",
+            code=f"bad_{name}",
         )
 
 
@@ -122,6 +126,8 @@ def _texts(request: SubmitRequest) -> list[tuple[str, str]]:
         "session": request.session,
         "name": request.name,
         "system prompt": request.append_system_prompt,
+        "worktree": request.worktree,
+        "idempotency key": request.idempotency_key,
     }
     several = {
         "constraint": request.constraints,

@@ -12,7 +12,19 @@ from cuekit.config.effective import Effective
 from cuekit.errors import CuekitError, InvalidInput, InvalidState
 from cuekit.model.task import Mode, TaskSpec, run_mode
 from cuekit.paths import Home, home_from
-from cuekit.service import adapters, agent_trust, launching, lookup, roles, settle, supervising
+from cuekit.service import (
+    adapters,
+    agent_trust,
+    hook_plan,
+    idempotency,
+    launching,
+    lookup,
+    retention,
+    roles,
+    settle,
+    supervising,
+)
+from cuekit.service.hook_plan import HookPlan
 from cuekit.service.request import Ask, SubmitRequest, check_texts
 from cuekit.service.views import Json, submit_view
 from cuekit.store import db as store
@@ -36,6 +48,7 @@ class Resolved:
     request: SubmitRequest
     warnings: tuple[str, ...]
     defaults: Mapping[str, Any]
+    hooks: HookPlan
     recorded_trust: bool | None = None  # the agent's own record on the folder
     as_command: bool = False
 
@@ -66,8 +79,20 @@ def submit(request: SubmitRequest, environ: Mapping[str, str], ask: Ask | None =
             "resumed_from": request.resumed_from,
             "agent_session_id": None if request.fork else request.resume,
             "depth": depth,
+            **idempotency.columns(request, resolved.cwd),
         }
-        task = launching.launch(resolved, extra, home, db, environ)
+        while True:
+            earlier = idempotency.earlier(db, extra)
+            if earlier is not None:
+                return submit_view(earlier, environ, dict(resolved.defaults), reused=True)
+            try:
+                task = launching.launch(resolved, extra, home, db, environ)
+            except (tasks.KeyTaken, InvalidInput):  # by another process, in this moment
+                if idempotency.earlier(db, extra) is None:
+                    raise
+                continue
+            break
+        retention.after_submit(home, db, resolved.effective.retention, environ)
         return submit_view(task, environ, dict(resolved.defaults))
 
 
@@ -78,13 +103,20 @@ def submit_all(requests: Sequence[SubmitRequest], environ: Mapping[str, str]) ->
     the task in `details.index`; a start that fails later leaves the others as they are.
     """
     home = home_from(environ)
+    names: dict[str, int] = {}
+    limit = None
     for index, request in enumerate(requests):
         try:
             check_texts(request)
-            resolve(request, home, environ, None)
+            _check_name(request.name, index, names)
+            limit = resolve(request, home, environ, None).effective.limits.live_tasks
         except CuekitError as error:
             error.details["index"] = index
             raise
+    if limit is not None and not all(request.dry_run for request in requests):
+        with store.opened(home) as db:
+            settle.reconcile(home, db, environ)
+            tasks.check_quota(db, limit, len(requests))
     made: list[Json | None] = []
     failed: list[Json] = []
     for index, request in enumerate(requests):
@@ -94,6 +126,14 @@ def submit_all(requests: Sequence[SubmitRequest], environ: Mapping[str, str]) ->
             made.append(None)
             failed.append({"index": index, "error": error.as_json()})
     return {"tasks": made, "failed": failed}
+
+
+def _check_name(name: str | None, index: int, names: dict[str, int]) -> None:
+    """Raises InvalidInput (`name_taken`) for a name that an earlier task of the list has."""
+    if name is not None and names.setdefault(name, index) != index:
+        raise InvalidInput(
+            f"the name {name!r} is that of tasks[{names[name]}] already", code="name_taken"
+        )
 
 
 def resolve(
@@ -134,6 +174,8 @@ def resolve(
     warnings = [*effective.warnings, *safety.caller_warnings(kind, effective, caller)]
     if effective.ignored:
         warnings.append(effective.ignored)
+    hooks = hook_plan.planned(effective.hooks, environ)
+    warnings += hooks.warnings
     warnings += _option_warnings(agent.option_problems(spec, probe.version), request.lenient)
     _check_root(agent, spec, environ)
     prompt = agent.prompt_text(spec)
@@ -150,6 +192,7 @@ def resolve(
         request=request,
         warnings=tuple(warnings),
         defaults=defaults,
+        hooks=hooks,
         recorded_trust=agent_trust.recorded(kind, cwd, environ),
         as_command=request.as_command,
     )

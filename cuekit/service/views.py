@@ -167,8 +167,10 @@ def error_view(task: Task) -> Json | None:
     return None
 
 
-def submit_view(task: Task, environ: Mapping[str, str], defaults_applied: Json) -> Json:
-    """The object of `task submit`."""
+def submit_view(
+    task: Task, environ: Mapping[str, str], defaults_applied: Json, *, reused: bool = False
+) -> Json:
+    """The object of `task submit`; `reused`: an earlier submit with the same key made the task."""
     return {
         "task_id": task.task_id,
         "agent_kind": task.agent_kind,
@@ -179,6 +181,7 @@ def submit_view(task: Task, environ: Mapping[str, str], defaults_applied: Json) 
         "task_dir": task.task_dir,
         "warnings": task.warnings,
         "defaults_applied": defaults_applied,
+        "reused": reused,
     }
 
 

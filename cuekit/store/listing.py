@@ -130,11 +130,27 @@ def any_active(db: sqlite3.Connection) -> bool:
     return db.execute(query, tuple(ACTIVE)).fetchone() is not None
 
 
-def sessions(db: sqlite3.Connection) -> list[dict[str, object]]:
+class Session(NamedTuple):
+    """The tasks of one parent, in numbers. Times are Unix seconds."""
+
+    session_id: str
+    tasks: int
+    active: int
+    first: float
+    last: float
+    folders: list[str]  # where they work
+
+
+def sessions(db: sqlite3.Connection) -> list[Session]:
     """Each session with how many tasks it has and how many of them go on, the newest first."""
+    import json
+
     rows = db.execute(
-        f"SELECT session_id, COUNT(*), SUM(status IN ({_marks(ACTIVE)}))"  # noqa: S608
+        f"SELECT session_id, COUNT(*), SUM(status IN ({_marks(ACTIVE)})),"  # noqa: S608
+        " MIN(created_at), MAX(created_at), json_group_array(DISTINCT cwd)"
         " FROM task GROUP BY session_id ORDER BY MAX(created_at) DESC",
         tuple(ACTIVE),
     )
-    return [{"session_id": row[0], "tasks": row[1], "active": row[2]} for row in rows]
+    return [
+        Session(row[0], row[1], row[2], row[3], row[4], sorted(json.loads(row[5]))) for row in rows
+    ]

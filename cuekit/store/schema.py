@@ -126,6 +126,15 @@ CREATE TABLE report (
 CREATE UNIQUE INDEX report_by_key ON report (task_id, key) WHERE key IS NOT NULL;
 """
 
+KEYS_AND_WORKTREES = """
+ALTER TABLE task ADD COLUMN idempotency_key TEXT;
+ALTER TABLE task ADD COLUMN idempotency_sha256 TEXT;
+ALTER TABLE task ADD COLUMN worktree TEXT;
+ALTER TABLE task ADD COLUMN baseline TEXT;
+CREATE UNIQUE INDEX task_by_idempotency ON task (session_id, idempotency_key)
+  WHERE idempotency_key IS NOT NULL;
+"""
+
 
 def _run(db: Connection, script: str) -> None:
     for statement in script.split(";\n"):
@@ -148,4 +157,9 @@ def third(db: Connection) -> None:
     _run(db, REPORTS)
 
 
-MIGRATIONS = (first, second, third)
+def fourth(db: Connection) -> None:
+    """Idempotency keys, git worktrees, and what git said before the child began."""
+    _run(db, KEYS_AND_WORKTREES)
+
+
+MIGRATIONS = (first, second, third, fourth)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cuekit.errors import InvalidInput
+from cuekit.errors import InvalidInput, InvalidState
 from cuekit.model.lifecycle import ACTIVE, ENDS, Status, may_move
 from cuekit.store.db import writing
 
@@ -24,7 +24,11 @@ JSON_COLUMNS = (
     "submitter",
     "supervisor",
     "child",
+    "worktree",
+    "baseline",
 )
+
+MOST_NAMED = 10  # ids in the message of a quota; its details have all
 
 
 class Task(NamedTuple):
@@ -76,6 +80,10 @@ class Task(NamedTuple):
     parent_task_id: str | None
     resumed_from: str | None
     depth: int
+    idempotency_key: str | None
+    idempotency_sha256: str | None
+    worktree: dict[str, Any] | None  # path, branch, made_branch, origin, base
+    baseline: dict[str, Any] | None  # what git said of the folder before the child began
 
     @property
     def ended(self) -> bool:
@@ -83,15 +91,29 @@ class Task(NamedTuple):
         return self.status in ENDS
 
 
-def insert(db: sqlite3.Connection, values: Mapping[str, Any]) -> None:
-    """Store a new task, queued. Raises InvalidInput (`name_taken`) for a name in use."""
+class KeyTaken(Exception):
+    """A task of the same session has the idempotency key already."""
+
+
+def insert(
+    db: sqlite3.Connection, values: Mapping[str, Any], *, most_live: int | None = None
+) -> None:
+    """Store a new task, queued.
+
+    Raises InvalidInput (`name_taken`) for a name in use, InvalidState (`quota_exceeded`) where
+    `most_live` tasks go on already, and KeyTaken.
+    """
     now = time.time()
     row = {"status": Status.QUEUED, "created_at": now, "updated_at": now, **_encoded(values)}
-    marks = ", ".join("?" for _ in row)
+    marks = _marks(row)
     try:
         with writing(db):
+            if most_live is not None:
+                check_quota(db, most_live)
             db.execute(f"INSERT INTO task ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))  # noqa: S608
     except sqlite3.IntegrityError as error:
+        if "task.idempotency_key" in str(error):
+            raise KeyTaken from None
         if "task.name" not in str(error):
             raise
         raise InvalidInput(
@@ -99,6 +121,34 @@ def insert(db: sqlite3.Connection, values: Mapping[str, Any]) -> None:
             code="name_taken",
             hint="choose another --name, or cancel that task",
         ) from None
+
+
+def check_quota(db: sqlite3.Connection, most_live: int, wanted: int = 1) -> None:
+    """Raise InvalidState (`quota_exceeded`) where `wanted` more tasks would be too many."""
+    rows = db.execute(
+        f"SELECT task_id FROM task WHERE status IN ({_marks(ACTIVE)}) ORDER BY created_at",  # noqa: S608
+        tuple(ACTIVE),
+    ).fetchall()
+    if len(rows) + wanted <= most_live:
+        return
+    ids = [str(row[0]) for row in rows]
+    shown = ", ".join(ids[:MOST_NAMED]) + (", ..." if len(ids) > MOST_NAMED else "")
+    live = f"{len(ids)} go on: {shown}" if ids else "none goes on"
+    raise InvalidState(
+        f"at most {most_live} tasks may go on at once, and {live}",
+        code="quota_exceeded",
+        hint="wait for one, cancel one, or set limits: {live_tasks: N} in your config.yaml",
+        retryable=wanted <= most_live,
+        details={"limit": most_live, "running": ids},
+    )
+
+
+def with_key(db: sqlite3.Connection, session_id: str, key: str) -> Task | None:
+    """The task of a session that was submitted with this idempotency key."""
+    row = db.execute(
+        "SELECT * FROM task WHERE session_id = ? AND idempotency_key = ?", (session_id, key)
+    ).fetchone()
+    return _task(row) if row else None
 
 
 def move(
@@ -118,7 +168,7 @@ def move(
     if new in ENDS:
         row.setdefault("completed_at", now)
     sets = ", ".join(f"{name} = ?" for name in row)
-    marks = ", ".join("?" for _ in froms)
+    marks = _marks(froms)
     with writing(db):
         done = db.execute(
             f"UPDATE task SET {sets} WHERE task_id = ? AND status IN ({marks})",  # noqa: S608
@@ -201,7 +251,7 @@ def newest_of_session(db: sqlite3.Connection, session_id: str) -> Task | None:
 
 def active(db: sqlite3.Connection) -> list[Task]:
     """Every task that has not ended, oldest first."""
-    marks = ", ".join("?" for _ in ACTIVE)
+    marks = _marks(ACTIVE)
     rows = db.execute(
         f"SELECT * FROM task WHERE status IN ({marks}) ORDER BY created_at",  # noqa: S608
         tuple(ACTIVE),
@@ -211,13 +261,17 @@ def active(db: sqlite3.Connection) -> list[Task]:
 
 def delete(db: sqlite3.Connection, task_id: str) -> bool:
     """Forget an ended task; False when it is not there or has not ended."""
-    marks = ", ".join("?" for _ in ENDS)
+    marks = _marks(ENDS)
     with writing(db):
         done = db.execute(
             f"DELETE FROM task WHERE task_id = ? AND status IN ({marks})",  # noqa: S608
             (task_id, *ENDS),
         )
         return done.rowcount == 1
+
+
+def _marks(values: Iterable[object]) -> str:
+    return ", ".join("?" for _ in values)
 
 
 def _encoded(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -163,6 +163,15 @@ def test_submit_attach_and_steer(cli: CommandLine, tmux_server: TmuxServer) -> N
     shutil.rmtree(made["task_dir"])
 
 
+def test_sessions(tasks: CommandLine) -> None:
+    wanted = example("session list", tasks)
+    assert tasks.json("session", "list") == wanted
+    shown = tasks.json("session", "show", "s_5b21e0d4")
+    assert {name: shown[name] for name in wanted["sessions"][0]} == wanted["sessions"][0]
+    assert [row["task_id"] for row in shown["task_list"]] == [LIVE, ENDED]
+    assert tasks.json("session", "delete", "s_5b21e0d4", status=4)["removed"] == [ENDED]
+
+
 def differences(wanted: Any, found: Any, place: str = "") -> list[str]:
     """Where the fields of a real object differ from those of an example."""
     if isinstance(wanted, dict) and isinstance(found, dict):

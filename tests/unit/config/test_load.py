@@ -21,7 +21,7 @@ from cuekit.config.effective import (
     MultiplexerSettings,
     SubmitDefaults,
 )
-from cuekit.config.schema import ADAPTER, MULTIPLEXER, SECTIONS, SUBMIT, settings_of
+from cuekit.config.schema import ADAPTER, PLAIN, SECTIONS, settings_of
 from cuekit.config.template import KINDS, config_text
 from cuekit.errors import InvalidInput
 from tests.unit.config.conftest import Project
@@ -198,8 +198,21 @@ def test_a_byte_order_mark_and_windows_line_ends_are_taken(project: Project) -> 
         ),
         ("submit:\n  agentkind: codex\n", "2: submit.agentkind: unknown name; did you mean "),
         (
-            "hooks:\n  completed: x\n",
-            "1: hooks: unknown name; there is submit, adapters, multiplexer",
+            "hook:\n  completed: x\n",
+            "1: hook: unknown name; did you mean 'hooks'?",
+        ),
+        (
+            "hooks:\n  completed: [make]\n  done: x\n",
+            "3: hooks.done: unknown name; there is started, idle,",
+        ),
+        ("hooks: {idle: []}\n", "1: hooks.idle: expected the program, or a list of it"),
+        (
+            "notifications: {events: [idle, done]}\n",
+            "1: notifications.events: expected a list of started, idle,",
+        ),
+        (
+            "limits: {live_tasks: 0}\n",
+            "1: limits.live_tasks: expected 1 to 10000, not 0",
         ),
         (
             "adapters:\n  codex:\n    permission: prompt\n",
@@ -234,7 +247,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_taken(project: Project) -> 
         ("adapters: {codex: prompt}\n", "1: adapters.codex: expected names with values, not "),
         ("adapters: {codex: {command: ''}}\n", "1: adapters.codex.command: must not be empty"),
         ("adapters: {codex: {command: 3}}\n", "1: adapters.codex.command: expected the program"),
-        ("submit: {mode: supervise}\n", "1: submit.mode: expected 'interactive' or 'batch', not "),
+        ("submit: {mode: supervise}\n", "1: submit.mode: expected 'interactive' or 'batch' or "),
         (
             "submit: {timeout: 30}\n",
             "1: submit.timeout: expected a duration with its unit (90s, 30m, 2h), not 30",
@@ -437,7 +450,7 @@ def test_the_example_file_is_valid_and_names_everything() -> None:
     document = read_document(str(path))
     assert document is not None
     said = set(settings_of(document, ALL_KINDS))
-    known = {("submit", name) for name in SUBMIT} | {("multiplexer", name) for name in MULTIPLEXER}
+    known = {(section, name) for section, checks in PLAIN.items() for name in checks}
     assert known - said == {("submit", "agent"), ("multiplexer", "socket_path")}
     assert {key[0] for key in said} == set(SECTIONS)
     assert {key[2] for key in said if key[0] == "adapters"} == {*ADAPTER, "options"}
