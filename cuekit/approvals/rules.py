@@ -59,6 +59,8 @@ def decide(
             )
     if asked.is_cuekit():
         return None
+    if any(rule.effect is Effect.ASK and asked.denied_by(rule) for rule in rules):
+        return None
     allowing = asked.allowed_by([rule for rule in rules if rule.effect is Effect.ALLOW])
     if allowing is None:
         return None

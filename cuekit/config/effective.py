@@ -58,6 +58,15 @@ class ParentSettings:
 
 
 @dataclass(frozen=True)
+class ApprovalSettings:
+    """What the user has decided about approvals before any is asked."""
+
+    handover_s: float | None = None  # an inbox approval of a TUI goes to its pane after so long
+    preallow: tuple[str, ...] | None = None  # tools that only read, allowed inside the folder
+    rules: tuple[Mapping[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class LimitSettings:
     """How many tasks may go on at once, over all projects."""
 
@@ -106,6 +115,8 @@ class Effective:
     adapters: Mapping[str, AdapterSettings] = field(default_factory=dict)
     multiplexer: MultiplexerSettings = MultiplexerSettings()
     parents: ParentSettings = ParentSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
+    profile_folders: tuple[str, ...] = ()
     limits: LimitSettings = LimitSettings()
     retention: RetentionSettings = RetentionSettings()
     hooks: HookSettings = HookSettings()
@@ -130,6 +141,8 @@ def effective_from(settings: Settings) -> dict[str, Any]:
         "adapters": {kind: _adapter(settings, kind) for kind in kinds},
         "multiplexer": MultiplexerSettings(**_section(settings, ("multiplexer",))),
         "parents": _parents(settings),
+        "approvals": _approvals(settings),
+        "profile_folders": _section(settings, ("profiles",)).get("folders", ()),
         "limits": LimitSettings(**_section(settings, ("limits",))),
         "retention": _retention(settings),
         "hooks": _hooks(settings),
@@ -143,6 +156,12 @@ def _parents(settings: Settings) -> ParentSettings:
         shell="allow" if shell and shell.value == "allow" else "deny",
         approvals="allow" if approvals and approvals.value == "allow" else "deny",
     )
+
+
+def _approvals(settings: Settings) -> ApprovalSettings:
+    values = _section(settings, ("approvals",))
+    values.pop("parents", None)
+    return ApprovalSettings(handover_s=values.pop("handover", None), **values)
 
 
 def _retention(settings: Settings) -> RetentionSettings:

@@ -132,17 +132,24 @@ def _read(path: str, environ: Mapping[str, str]) -> tuple[str, Settings] | None:
         is_hook = key[0] == "hooks" and key[1] != "time_limit"
         if is_hook or (key[0] == "adapters" and key[2] == "command"):
             settings[key] = Setting(_placed(setting.value, path, environ), setting.source)
+        if key == ("profiles", "folders"):
+            folders = tuple(_below_home(folder, environ) for folder in setting.value)
+            settings[key] = Setting(folders, setting.source)
     return document.sha256, settings
 
 
 def _placed(command: tuple[str, ...], file: str, environ: Mapping[str, str]) -> tuple[str, ...]:
     """A configured program: `~/` is the user's home, another relative path starts at the file."""
-    program = command[0]
-    if program.startswith("~/") and environ.get("HOME"):
-        program = os.path.join(environ["HOME"], program[2:])
-    elif "/" in program:
+    program = _below_home(command[0], environ)
+    if "/" in program:
         program = os.path.normpath(os.path.join(os.path.dirname(file), program))
     return (program, *command[1:])
+
+
+def _below_home(path: str, environ: Mapping[str, str]) -> str:
+    if path.startswith("~/") and environ.get("HOME"):
+        return os.path.join(environ["HOME"], path[2:])
+    return path
 
 
 def _users_own(examined: Examined, home: Home) -> str:

@@ -8,15 +8,17 @@ file is told of and left out; it never takes the others with it.
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cuekit.config import trust
 from cuekit.config.discover import project_folder, real_folder
+from cuekit.errors import InvalidInput
 from cuekit.paths import Home
 
 BUILT_IN = os.path.join(os.path.dirname(__file__), "roles")
+FRONT_MATTER = "front matter"
 LARGEST = 64 * 1024  # bytes of one file
 MOST_FILES = 200
 PROFILE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}\Z")
@@ -51,8 +53,10 @@ class _Bad(Exception):
     """A file that is no profile; its text says why."""
 
 
-def discover(cwd: str, home: Home) -> Profiles:
+def discover(cwd: str, home: Home, folders: Sequence[str] = ()) -> Profiles:
     """The roles for a working folder: built in, then the user's, then the project's.
+
+    `folders` are more of the user's own, as configured; a later one counts more.
 
     Raises InvalidInput (`no_such_folder`), CuekitError for a broken record of trust.
     """
@@ -61,7 +65,8 @@ def discover(cwd: str, home: Home) -> Profiles:
     for source, folder in (
         ("built-in", BUILT_IN),
         ("user", os.path.join(home.root, "agents")),
-        ("project", os.path.join(project_folder(real_folder(cwd)), ".cuekit", "agents")),
+        *(("user", folder) for folder in folders),
+        ("project", _projects_folder(cwd)),
     ):
         _add_layer(found, problems, source, folder, home)
     return Profiles(_resolved(found, problems), tuple(problems))
@@ -69,19 +74,31 @@ def discover(cwd: str, home: Home) -> Profiles:
 
 def files_of_project(folder: str) -> list[tuple[str, str]]:
     """The profile files of a project and the SHA-256 of each, as `cuekit trust` records them."""
-    place = os.path.join(project_folder(real_folder(folder)), ".cuekit", "agents")
+    place = _projects_folder(folder)
     pairs = []
-    for path in _paths(place):
+    for path in [] if _leads_out(place) else _paths(place):
         data = _read(path)
         if data is not None:
             pairs.append((path, hashlib.sha256(data).hexdigest()))
     return pairs
 
 
+def _projects_folder(cwd: str) -> str:
+    return os.path.join(project_folder(real_folder(cwd)), ".cuekit", "agents")
+
+
+def _leads_out(folder: str) -> bool:
+    """Whether a project's folder is a link to somewhere that is not of the project."""
+    return os.path.realpath(folder) != folder
+
+
 def _add_layer(
     found: dict[str, Profile], problems: list[str], source: str, folder: str, home: Home
 ) -> None:
     layer: dict[str, Profile] = {}
+    if source == "project" and os.path.lexists(folder) and _leads_out(folder):
+        problems.append(f"{folder}: is a symbolic link, or in one; a project's roles are its own")
+        return
     for path in _paths(folder):
         try:
             data = _read(path)
@@ -140,7 +157,7 @@ def parse(data: bytes, path: str, source: str) -> Profile:
 
 
 def _split(data: bytes) -> tuple[dict[str, Any], str]:
-    import yaml
+    from cuekit.config.document import parsed
 
     try:
         text = data.decode("utf-8")
@@ -150,18 +167,17 @@ def _split(data: bytes) -> tuple[dict[str, Any], str]:
     if lines[0].strip() != "---" or "---" not in [line.strip() for line in lines[1:]]:
         raise _Bad("has no front matter between two lines of ---")
     end = [line.strip() for line in lines].index("---", 1)
-    front = "\n".join(lines[1:end])
-    if re.search(r"(^|[\s\[,:-])[&*][A-Za-z0-9_]", front):
-        raise _Bad("anchors and aliases are not taken in front matter")
+    front = "\n" + "\n".join(lines[1:end])  # its lines count from the top of the file
     try:
-        values = yaml.safe_load(front)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise _Bad(f"its front matter is not YAML: {' '.join(str(error).split())}") from None
+        values, _ = parsed(FRONT_MATTER, front.encode())
+    except InvalidInput as error:
+        where, _, problem = error.message.removeprefix(f"{FRONT_MATTER}:").partition(": ")
+        raise _Bad(f"line {where}: {problem}") from None
     if values is None:
         values = {}
     if not isinstance(values, dict):
         raise _Bad("its front matter is not a mapping")
-    return {str(name): value for name, value in values.items()}, "\n".join(lines[end + 1 :])
+    return values, "\n".join(lines[end + 1 :])
 
 
 def _text(values: Mapping[str, Any], name: str) -> str | None:

@@ -22,6 +22,7 @@ Check = Callable[[Any], Any]
 
 Problem = tuple[Place, str]
 
+RULE_FIELDS = ("effect", "agent_kind", "tool", "command", "path", "risk")
 _KIND_NAME = re.compile(r"[a-z][a-z0-9-]{0,31}\Z")
 _SOCKET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
@@ -52,6 +53,31 @@ def _some_of(*words: str) -> Check:
         return tuple(dict.fromkeys(value))
 
     return check
+
+
+def _rules(value: Any) -> tuple[Mapping[str, str], ...]:
+    """Always-rules, as `approval rules add` takes them; what they say is judged at a submit."""
+    if not isinstance(value, list):
+        raise _expected("a list of rules", value)
+    for number, rule in enumerate(value, start=1):
+        if not isinstance(rule, dict) or rule.get("effect") not in ("allow", "deny"):
+            raise ValueError(f"rule {number}: expected effect: allow or deny, and what it fits")
+        for name, text in rule.items():
+            if name not in RULE_FIELDS:
+                raise ValueError(f"rule {number}: {name}: {nearest(name, RULE_FIELDS)}")
+            if not isinstance(text, str) or not text.strip():
+                raise ValueError(f"rule {number}: {name}: expected text")
+    return tuple(value)
+
+
+def _folders(value: Any) -> tuple[str, ...]:
+    folders = [value] if isinstance(value, str) else value
+    if not isinstance(folders, list):
+        raise _expected("a folder, or a list of folders", value)
+    for folder in folders:
+        if not _line(folder).startswith(("/", "~/")):
+            raise ValueError(f"expected an absolute path or one below ~/, not {folder!r}")
+    return tuple(folders)
 
 
 def _whole(lowest: int, highest: int) -> Check:
@@ -128,7 +154,13 @@ MULTIPLEXER: Mapping[str, Check] = {
     "width": _whole(20, 1000),
     "height": _whole(5, 1000),
 }
-APPROVALS: Mapping[str, Check] = {"parents": _one_of("allow", "deny")}
+APPROVALS: Mapping[str, Check] = {
+    "parents": _one_of("allow", "deny"),
+    "handover": _duration,
+    "preallow": _some_of("read", "list", "search"),
+    "rules": _rules,
+}
+PROFILES: Mapping[str, Check] = {"folders": _folders}
 MCP: Mapping[str, Check] = {"shell": _one_of("allow", "deny")}
 LIMITS: Mapping[str, Check] = {"live_tasks": _whole(1, 10_000)}
 RETENTION: Mapping[str, Check] = {"keep_for": _duration, "auto": _boolean}
@@ -146,11 +178,14 @@ PLAIN: Mapping[str, Mapping[str, Check]] = {
     "hooks": HOOKS,
     "notifications": NOTIFICATIONS,
     "approvals": APPROVALS,
+    "profiles": PROFILES,
     "mcp": MCP,
 }
 SECTIONS = ("submit", "adapters", *list(PLAIN)[1:])
 USER_ONLY = frozenset(
-    {("approvals", "parents"), ("mcp", "shell"), *(("retention", name) for name in RETENTION)}
+    (section, name)
+    for section in ("approvals", "mcp", "retention", "profiles")
+    for name in PLAIN[section]
 )
 """What only the user's own file may say, however much they trust a project's."""
 OPTIONS = "options"

@@ -12,6 +12,7 @@ class Effect(StrEnum):
 
     ALLOW = "allow"
     DENY = "deny"
+    ASK = "ask"  # no rule allows it, the built-in one included: a person decides
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,14 @@ _SUBMIT = {
     "session": None,
     "reporting": None,  # yes for a parent over MCP, else no
 }
-_PARENTS: dict[tuple[str, ...], Any] = {("approvals", "parents"): "deny", ("mcp", "shell"): "deny"}
+_PARENTS: dict[tuple[str, ...], Any] = {
+    ("approvals", "parents"): "deny",
+    ("approvals", "handover"): None,
+    ("approvals", "preallow"): ("read", "list", "search"),
+    ("approvals", "rules"): (),
+    ("profiles", "folders"): (),
+    ("mcp", "shell"): "deny",
+}
 _LIFE: dict[tuple[str, ...], Any] = {
     ("limits", "live_tasks"): LimitSettings.live_tasks,
     ("retention", "keep_for"): None,
@@ -38,7 +45,12 @@ _LIFE: dict[tuple[str, ...], Any] = {
     ("notifications", "terminal"): False,
     ("notifications", "events"): NOTIFIED,
 }
-_SECONDS = {("submit", "timeout"), ("retention", "keep_for"), ("hooks", "time_limit")}
+_SECONDS = {
+    ("approvals", "handover"),
+    ("submit", "timeout"),
+    ("retention", "keep_for"),
+    ("hooks", "time_limit"),
+}
 _MULTIPLEXER = {
     "backend": "tmux",
     "socket_name": None,

@@ -27,7 +27,7 @@ from cuekit.model.report import (
 )
 from cuekit.model.task import new_task_id, run_mode, tmux_session_name
 from cuekit.paths import Home, task_folder
-from cuekit.service import supervising
+from cuekit.service import standing_rules, supervising
 from cuekit.store import tasks
 from cuekit.store.tasks import Task
 
@@ -109,7 +109,12 @@ def launch(
         "submitter": processes.identity(os.getpid()),
         **extra,
     }
-    tasks.insert(db, row, most_live=resolved.effective.limits.live_tasks)
+    tasks.insert(
+        db,
+        row,
+        most_live=resolved.effective.limits.live_tasks,
+        with_it=lambda: standing_rules.store(db, resolved.rules, task_id),
+    )
     faults.point("submit.row_written")
     try:
         settlement.prepare_run_folder(run_dir)

@@ -1,6 +1,6 @@
 """Roles: the profile that a submit asks for, and what it fills in."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,7 +20,11 @@ class Role(NamedTuple):
 
 
 def apply(
-    request: SubmitRequest, cwd: str, home: Home, defaults: dict[str, Any]
+    request: SubmitRequest,
+    cwd: str,
+    home: Home,
+    defaults: dict[str, Any],
+    folders: Sequence[str] = (),
 ) -> tuple[SubmitRequest, Role | None]:
     """The request with what its role says of agent and model, and the role.
 
@@ -30,7 +34,7 @@ def apply(
         return request, None
     from cuekit.config import profiles
 
-    there = profiles.discover(cwd, home)
+    there = profiles.discover(cwd, home, folders)
     name, reason = request.role, None
     if name == AUTO:
         text = f"{request.objective}\n{request.context or ''}"
@@ -69,9 +73,11 @@ def listed(cwd: str, environ: Mapping[str, str], *, instructions: bool) -> dict[
 
     Raises as `profiles.discover`.
     """
-    from cuekit.config import profiles
+    from cuekit.config import load, profiles
 
-    there = profiles.discover(cwd, home_from(environ))
+    home = home_from(environ)
+    folders = load.effective("/", home, environ).profile_folders
+    there = profiles.discover(cwd, home, folders)
     rows = []
     for profile_id, profile in sorted(there.found.items()):
         row: dict[str, Any] = {

@@ -53,20 +53,44 @@ def add(
             scope, ref, folder = RuleScope.TASK, found.task_id, found.cwd
         rule = Rule(
             rule_id=rules.new_rule_id(),
-            effect=Effect(effect),
             scope=scope,
             scope_ref=ref,
-            agent_kind=_kind(agent_kind),
-            tool=_tool(tool, command),
-            command=_command(command, Effect(effect)),
-            path=_path(path, folder, tool),
-            risk=risk,
             made_by=acting.actor(environ),
             made_at=time.time(),
+            **fields(
+                effect=effect,
+                folder=folder,
+                agent_kind=agent_kind,
+                tool=tool,
+                command=command,
+                path=path,
+                risk=risk,
+            ),
         )
-        _refuse_empty(rule)
         rules.insert(db, rule)
         return view(rule)
+
+
+def fields(
+    *,
+    effect: str,
+    folder: str,
+    agent_kind: str | None = None,
+    tool: str | None = None,
+    command: str | None = None,
+    path: str | None = None,
+    risk: str | None = None,
+) -> dict[str, Any]:
+    """What a rule fits, checked; relative paths start at `folder`. Raises as `add`."""
+    _refuse_empty(tool, command, path, risk)
+    return {
+        "effect": Effect(effect),
+        "agent_kind": _kind(agent_kind),
+        "tool": _tool(tool, command),
+        "command": _command(command, Effect(effect)),
+        "path": _path(path, folder, tool),
+        "risk": risk,
+    }
 
 
 def remove(rule_id: str, environ: Mapping[str, str]) -> Json:
@@ -198,11 +222,12 @@ def _place(tool: str, path: str) -> Json:
     return {"url": path} if tool == Tool.FETCH else {"path": path}
 
 
-def _refuse_empty(rule: Rule) -> None:
+def _refuse_empty(*what: str | None) -> None:
     """An allow rule must name something: without it, everything would be allowed."""
-    if rule.risk is not None and rule.risk not in list(Risk):
-        raise InvalidInput(f"no risk {rule.risk!r}", code="wrong_risk", hint=", ".join(Risk))
-    if all(value is None for value in (rule.tool, rule.command, rule.path, rule.risk)):
+    risk = what[-1]
+    if risk is not None and risk not in list(Risk):
+        raise InvalidInput(f"no risk {risk!r}", code="wrong_risk", hint=", ".join(Risk))
+    if all(value is None for value in what):
         raise InvalidInput(
             "a rule needs a command, a path, a tool or a risk",
             code="empty_rule",

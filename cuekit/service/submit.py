@@ -10,6 +10,7 @@ from cuekit import faults
 from cuekit.config import load, safety, trust
 from cuekit.config.effective import Effective
 from cuekit.errors import CuekitError, InvalidInput, InvalidState
+from cuekit.model.rule import Rule
 from cuekit.model.task import Mode, TaskSpec, run_mode
 from cuekit.paths import Home, home_from
 from cuekit.service import (
@@ -22,6 +23,7 @@ from cuekit.service import (
     retention,
     roles,
     settle,
+    standing_rules,
     supervising,
 )
 from cuekit.service.hook_plan import HookPlan
@@ -49,6 +51,7 @@ class Resolved:
     warnings: tuple[str, ...]
     defaults: Mapping[str, Any]
     hooks: HookPlan
+    rules: tuple[Rule, ...]  # the user's own, as configured; not those of one task or project
     recorded_trust: bool | None = None  # the agent's own record on the folder
     as_command: bool = False
 
@@ -143,13 +146,14 @@ def resolve(
     cwd = _working_folder(request.cwd)
     effective = load.effective(cwd, home, environ)
     defaults: dict[str, Any] = {}
-    request, role = roles.apply(request, cwd, home, defaults)
+    request, role = roles.apply(request, cwd, home, defaults, effective.profile_folders)
     kind = _agent_kind(request, effective, environ, defaults)
     _check_over_mcp(request, kind, effective, home)
     agent = adapters.module(kind, effective.adapter(kind).protocol)
     caller = _caller_options(request, agent.capabilities(Mode.INTERACTIVE).default_mode)
     options, applied = safety.apply({}, kind, effective, caller_options=caller)
     defaults.update(applied)
+    defaults.update(standing_rules.hand_over(options, effective))
     spec = TaskSpec(
         agent_kind=kind,
         objective=request.objective,
@@ -174,6 +178,7 @@ def resolve(
     warnings = [*effective.warnings, *safety.caller_warnings(kind, effective, caller)]
     if effective.ignored:
         warnings.append(effective.ignored)
+    rules = standing_rules.configured(effective, cwd)
     hooks = hook_plan.planned(effective.hooks, environ)
     warnings += hooks.warnings
     warnings += _option_warnings(agent.option_problems(spec, probe.version), request.lenient)
@@ -193,6 +198,7 @@ def resolve(
         warnings=tuple(warnings),
         defaults=defaults,
         hooks=hooks,
+        rules=rules,
         recorded_trust=agent_trust.recorded(kind, cwd, environ),
         as_command=request.as_command,
     )

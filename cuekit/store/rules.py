@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import astuple, fields
 
 from cuekit.model.approval import RuleScope
@@ -18,8 +19,14 @@ def new_rule_id() -> str:
 
 def insert(db: sqlite3.Connection, rule: Rule) -> None:
     """Store a rule."""
-    marks = ", ".join("?" for _ in _COLUMNS)
     with writing(db):
+        insert_within(db, [rule])
+
+
+def insert_within(db: sqlite3.Connection, found: Sequence[Rule]) -> None:
+    """Store rules within a transaction of the caller's."""
+    marks = ", ".join("?" for _ in _COLUMNS)
+    for rule in found:
         db.execute(
             f"INSERT INTO rule ({', '.join(_COLUMNS)}) VALUES ({marks})",  # noqa: S608
             astuple(rule),

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cuekit.errors import InvalidInput, InvalidState
@@ -96,9 +96,13 @@ class KeyTaken(Exception):
 
 
 def insert(
-    db: sqlite3.Connection, values: Mapping[str, Any], *, most_live: int | None = None
+    db: sqlite3.Connection,
+    values: Mapping[str, Any],
+    *,
+    most_live: int | None = None,
+    with_it: Callable[[], None] = lambda: None,
 ) -> None:
-    """Store a new task, queued.
+    """Store a new task, queued; `with_it` writes what belongs to it, in the same transaction.
 
     Raises InvalidInput (`name_taken`) for a name in use, InvalidState (`quota_exceeded`) where
     `most_live` tasks go on already, and KeyTaken.
@@ -111,6 +115,7 @@ def insert(
             if most_live is not None:
                 check_quota(db, most_live)
             db.execute(f"INSERT INTO task ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))  # noqa: S608
+            with_it()
     except sqlite3.IntegrityError as error:
         if "task.idempotency_key" in str(error):
             raise KeyTaken from None
@@ -267,6 +272,8 @@ def delete(db: sqlite3.Connection, task_id: str) -> bool:
             f"DELETE FROM task WHERE task_id = ? AND status IN ({marks})",  # noqa: S608
             (task_id, *ENDS),
         )
+        if done.rowcount:
+            db.execute("DELETE FROM rule WHERE scope = 'task' AND scope_ref = ?", (task_id,))
         return done.rowcount == 1
 
 

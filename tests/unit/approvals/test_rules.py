@@ -387,3 +387,12 @@ def test_options_of_the_agent_change_nothing() -> None:
         request, risk_of(request), [rule(command="ls")], root=ROOT, resolve=os.path.normpath
     )
     assert found == Decision(DecisionKind.ALLOW, by="rule:r_1", how="rule")
+
+
+def test_a_rule_that_asks_takes_the_built_in_leave_to_read_away() -> None:
+    reading = asked("read", path="a.txt")
+    ask = rule("r_ask", Effect.ASK, tool="read")
+    assert decide(reading) is not None
+    assert decide(reading, ask) is None
+    assert decide(reading, ask, rule("r_yes", tool="read", path="/p/**")) is None
+    assert decide(asked("list", path="."), ask) is not None

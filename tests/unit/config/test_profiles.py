@@ -89,7 +89,7 @@ def test_an_untrusted_project_adds_roles_but_takes_no_place_and_names_no_shell(
         ("id: auto", "x", "not the id of a role"),
         ("model: [a]", "x", "model takes one line"),
         ("instructions_mode: both", "x", "replace or append"),
-        ("description: &a x\ntags: [*a]", "x", "anchors and aliases"),
+        ("description: &a x\ntags: [*a]", "x", "line 2: anchors (&) and aliases"),
         ("extends: nobody", "x", "which is no role"),
         ("extends: bad", "x", "extends itself"),
     ],
