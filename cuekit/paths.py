@@ -75,3 +75,12 @@ def home_from(environ: Mapping[str, str]) -> Home:
 def task_folder(cwd: str, task_id: str) -> str:
     """The folder of a task's files for people, below its working directory."""
     return os.path.join(cwd, ".cuekit", "tasks", task_id)
+
+
+def search_path(environ: Mapping[str, str]) -> str:
+    """PATH without its empty and relative entries: those are the working folder's, not the user's.
+
+    A program named `codex` in a fresh clone must not stand in for the user's own.
+    """
+    entries = (environ.get("PATH") or os.defpath).split(os.pathsep)
+    return os.pathsep.join(entry for entry in entries if os.path.isabs(entry))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from cuekit.errors import CuekitError
 from cuekit.panes.base import PaneGone, TmuxGone, TmuxMissing, TmuxUnclear
+from cuekit.paths import search_path
 
 # A server that this call starts keeps what it is started with for as long as it lives, and hands
 # it to every pane of the user's: so no secret, and nothing of the submitting shell's.
@@ -75,10 +76,10 @@ class Call:
 
 def find_tmux(environ: Mapping[str, str]) -> str:
     """The absolute path of tmux. Raises TmuxMissing with the way to install it."""
-    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
-        path = os.path.join(folder or ".", "tmux")
+    for folder in filter(None, search_path(environ).split(os.pathsep)):
+        path = os.path.join(folder, "tmux")
         if os.path.isfile(path) and os.access(path, os.X_OK):
-            return os.path.abspath(path)
+            return path
     raise TmuxMissing(
         "tmux is not installed, or not on PATH",
         hint="apt-get install tmux (Debian, Ubuntu), brew install tmux (macOS)",

@@ -12,7 +12,7 @@ from cuekit.agents.acp import ConfiguredAcp
 from cuekit.agents.base import MODES, Agent, modes_of
 from cuekit.errors import CuekitError
 from cuekit.files import make_private_folder, read_json, replace_json
-from cuekit.paths import Home, home_from
+from cuekit.paths import Home, home_from, search_path
 
 PROBE_LIMIT_S = 10.0
 _VERSION = re.compile(r"\d+\.\d+\.\d+[0-9A-Za-z.+-]*")
@@ -189,7 +189,7 @@ def _executable(name: str, environ: Mapping[str, str]) -> str | None:
 
     if name.startswith("~/") and environ.get("HOME"):
         name = environ["HOME"] + name[1:]
-    path = which(name, path=environ.get("PATH") or os.defpath)
+    path = which(name, path=search_path(environ))
     return os.path.abspath(path) if path else None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cuekit.config.effective import HookSettings
+from cuekit.paths import search_path
 
 LINUX_NOTIFIER = ("notify-send", "--app-name=cuekit", "--")
 MAC_NOTIFIER = (
@@ -28,7 +29,7 @@ class HookPlan(NamedTuple):
 
 def planned(settings: HookSettings, environ: Mapping[str, str]) -> HookPlan:
     """The plan of a task; a program that is not there is left out, with a warning."""
-    path = environ.get("PATH", os.defpath)
+    path = search_path(environ)
     hooks: dict[str, list[str]] = {}
     warnings: list[str] = []
     for event, command in settings.commands.items():

@@ -219,7 +219,7 @@ def _plan(
     mode = run_mode(resolved.spec)
     first_prompt: list[str] = []
     if started.prompt_delivery == "paste":
-        first_prompt = [sys.executable, "-m", "cuekit.service.first_prompt", task_id]
+        first_prompt = [sys.executable, "-P", "-m", "cuekit.service.first_prompt", task_id]
     return LaunchPlan(
         task_id=task_id,
         agent_kind=resolved.spec.agent_kind,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cuekit.errors import CuekitError, InvalidInput, InvalidState
+from cuekit.paths import search_path
 
 Json = dict[str, Any]
 NAME = "cuekit"
@@ -66,10 +67,10 @@ def server_command(environ: Mapping[str, str], program: str, python: str) -> lis
     from shutil import which
 
     if os.path.basename(program) == NAME:
-        found = program if os.path.isabs(program) else which(program, path=environ.get("PATH"))
+        found = program if os.path.isabs(program) else which(program, path=search_path(environ))
         if found:
             return [os.path.abspath(found), "--mcp"]
-    found = which(NAME, path=environ.get("PATH"))
+    found = which(NAME, path=search_path(environ))
     return [os.path.abspath(found), "--mcp"] if found else [python, "-m", NAME, "--mcp"]
 
 
@@ -130,7 +131,7 @@ def add(name: str, command: Sequence[str], environ: Mapping[str, str]) -> Json:
     from shutil import which
 
     argv = add_command(name, command)
-    program = which(argv[0], path=environ.get("PATH"))
+    program = which(argv[0], path=search_path(environ))
     if program is None:
         raise InvalidState(
             f"{argv[0]} is not on your PATH",

@@ -94,7 +94,7 @@ def launch(resolved: "Resolved", context: LaunchContext, protocol: str) -> Launc
         batch=run_mode(spec) is Mode.BATCH,
     )
     return Launch(
-        argv=(sys.executable, "-m", "cuekit.sidecar", context.task_id),
+        argv=(sys.executable, "-P", "-m", "cuekit.sidecar", context.task_id),
         files={FILE_NAME: plan.text()},
     )
 
