@@ -8,6 +8,7 @@ POINTS = (
     "submit.row_written",
     "submit.run_folder_made",
     "submit.task_folder_made",
+    "submit.worktree_made",
     "submit.files_written",
     "submit.before_session",
     "submit.session_started",

@@ -159,3 +159,16 @@ def project_root(cwd: str) -> str:
         if parent == above:
             return folder
         above = parent
+
+
+def project_of(cwd: str) -> str:
+    """The project that a folder's tasks are counted to: as `project_root`, but a worktree that
+    cuekit made (`<project>/.cuekit/worktrees/<task id>`) is of its origin's.
+
+    For sessions and standing rules. Trust is asked of the folder itself.
+    """
+    root = project_root(cwd)
+    above, name = os.path.split(root)
+    origin = above.removesuffix("/.cuekit/worktrees")
+    is_ours = origin != above and name.startswith("t_") and os.path.isfile(f"{root}/.git")
+    return project_root(origin or "/") if is_ours else root

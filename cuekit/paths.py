@@ -72,11 +72,6 @@ def home_from(environ: Mapping[str, str]) -> Home:
     return Home(os.path.normpath(root))
 
 
-def task_folder(cwd: str, task_id: str) -> str:
-    """The folder of a task's files for people, below its working directory."""
-    return os.path.join(cwd, ".cuekit", "tasks", task_id)
-
-
 def search_path(environ: Mapping[str, str]) -> str:
     """PATH without its empty and relative entries: those are the working folder's, not the user's.
 

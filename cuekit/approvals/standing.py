@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from cuekit.approvals import rules
-from cuekit.files import project_root
+from cuekit.files import project_of
 from cuekit.model.approval import ApprovalRequest, Decision, Risk, RuleScope
 from cuekit.model.rule import Rule
 from cuekit.store import rules as stored
@@ -23,7 +23,7 @@ def checker(
     """
 
     def check(request: ApprovalRequest, risk: Risk) -> Decision | None:
-        standing = stored.for_task(db, task_id, project_root(cwd))
+        standing = stored.for_task(db, task_id, project_of(cwd))
         return rules.decide(request, risk, standing, root=cwd, resolve=os.path.realpath)
 
     return check
@@ -38,7 +38,7 @@ def rule_of(db: sqlite3.Connection, approval: Approval, decision: Decision) -> R
         request_of(approval),
         rule_id=stored.new_rule_id(),
         scope=scope,
-        scope_ref=approval.task_id if scope is RuleScope.TASK else project_root(root),
+        scope_ref=approval.task_id if scope is RuleScope.TASK else project_of(root),
         made_by=decision.by,
         made_at=time.time(),
         from_approval=approval.approval_id,

@@ -5,7 +5,7 @@ from typing import Any
 
 from cuekit.cli import render
 from cuekit.cli.options import command, format_option, task_argument
-from cuekit.cli.task_status import field
+from cuekit.cli.task_status import field, worktree_text
 from cuekit.model.times import short_duration
 
 
@@ -43,12 +43,23 @@ def as_text(found: dict[str, Any]) -> str:
     if found["usage"]:
         lines.append(field("usage", ", ".join(f"{k} {v}" for k, v in found["usage"].items())))
     lines += [
-        field("changed", render.visible(f"{change['kind']} {change['path']}"))
+        field("changed", render.one_line(f"{change['kind']} {change['path']}"))
         for change in found["files_changed"]
     ]
+    if found["files_changed_note"]:
+        lines.append(field("changed", render.visible(f"({found['files_changed_note']})")))
+    if found["diff_stat"]:
+        lines.append(field("diff", _diff(found["diff_stat"])))
+    if found["worktree"]:
+        lines.append(field("worktree", render.visible(worktree_text(found["worktree"]))))
     lines += [field(it["kind"], render.visible(it["path"])) for it in found["artifacts"]]
     if found["error"]:
         lines.append(field("error", render.visible(found["error"]["message"])))
         if found["error"]["hint"]:
             lines.append(field("try", render.visible(found["error"]["hint"])))
     return "\n".join(lines)
+
+
+def _diff(stat: dict[str, int]) -> str:
+    files = "1 file" if stat["files"] == 1 else f"{stat['files']} files"
+    return f"{files}, +{stat['insertions']} -{stat['deletions']}"

@@ -44,6 +44,7 @@ def as_text(view: dict[str, Any], now: float) -> str:
         ("name", view["name"]),
         ("labels", ", ".join(view["labels"])),
         ("cwd", view["cwd"]),
+        ("worktree", worktree_text(view["worktree"]) if view["worktree"] else None),
         ("times", _times(view, now)),
         ("exit", _exit(view)),
         ("attach", view["attach_hint"] if view["supports_attach"] else None),
@@ -59,6 +60,11 @@ def as_text(view: dict[str, Any], now: float) -> str:
     if view["summary"]:
         lines.append(field("says", _shortened(view["summary"])))
     return "\n".join(lines)
+
+
+def worktree_text(worktree: dict[str, Any]) -> str:
+    """A worktree in a few words."""
+    return f"{worktree['path']} on {worktree['branch']}"
 
 
 def field(name: str, text: str) -> str:

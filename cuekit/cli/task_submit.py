@@ -9,7 +9,7 @@ import click
 from cuekit.cli import render, texts
 from cuekit.cli.options import DURATION, command, format_option
 from cuekit.cli.task_status import as_text as status_text
-from cuekit.cli.task_status import field
+from cuekit.cli.task_status import field, worktree_text
 from cuekit.errors import InvalidInput
 
 
@@ -25,6 +25,7 @@ from cuekit.errors import InvalidInput
         "cuekit task submit --from tasks.yaml --wait",
         "cuekit task submit --agent-kind codex --adapter-options "
         '\'{"sandbox": "workspace-write"}\' "fix it" --dry-run',
+        'cuekit task submit --agent-kind codex "add a changelog" --worktree',
     ),
 )
 @click.argument("objective", required=False)
@@ -64,6 +65,13 @@ from cuekit.errors import InvalidInput
 )
 @click.option(
     "--reporting/--no-reporting", default=None, help="Tell the agent how to report back, or not."
+)
+@click.option(
+    "--worktree",
+    is_flag=False,
+    flag_value="",
+    metavar="[BRANCH]",
+    help="Give it a git worktree, on this branch or a new one.",
 )
 @click.option("--trust", is_flag=True, help="Trust the working directory, as the agent asks it.")
 @click.option("--keep", is_flag=True, help="Leave the pane open when the task has ended.")
@@ -212,12 +220,18 @@ def submitted_text(made: dict[str, Any]) -> str:
     if made["attach_hint"]:
         lines.append(field("attach", render.visible(made["attach_hint"])))
     lines.append(field("transcript", render.visible(made["transcript_path"])))
+    if made["worktree"]:
+        lines.append(field("worktree", render.visible(worktree_text(made["worktree"]))))
     return "\n".join(lines + _remarks(made))
 
 
 def dry_run_text(made: dict[str, Any]) -> str:
     """What would have been started, for people."""
     lines = [render.visible(made["command_line"])]
+    if made["worktree"]:
+        new = "new " if made["worktree"]["new_branch"] else ""
+        text = f"{made['worktree']['path']} on the {new}branch {made['worktree']['branch']}"
+        lines.append(field("worktree", render.visible(text)))
     return "\n".join(lines + _remarks(made))
 
 

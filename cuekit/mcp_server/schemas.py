@@ -62,6 +62,7 @@ SUBMIT: dict[str, Schema] = {
     ),
     "cwd": _said(TEXT, "where it works; by default where this server was started"),
     "add_dirs": TEXTS,
+    "worktree": _said(TEXT, "a git worktree of its own: a branch's name, or empty for a new one"),
     "context": TEXT,
     "constraints": TEXTS,
     "inputs": TEXTS,

@@ -35,14 +35,22 @@ class Removed(NamedTuple):
         return {"removed": self.removed, "kept": self.kept}
 
 
-def delete(refs: Sequence[str], environ: Mapping[str, str], *, dry_run: bool = False) -> Removed:
+def delete(
+    refs: Sequence[str],
+    environ: Mapping[str, str],
+    *,
+    dry_run: bool = False,
+    discard_worktree: bool = False,
+) -> Removed:
     """Remove the tasks that are named; one that has not ended is kept, with the reason.
+
+    So is one whose worktree holds what is in no other place, unless that is to be discarded.
 
     Raises NotFound and InvalidInput as `lookup.resolve` does, before anything is removed.
     """
     with lookup.settled_store(environ) as (home, db):
         found = lookup.resolve_all(db, refs)
-        return _removed(home, db, found, environ, dry_run=dry_run)
+        return _removed(home, db, found, environ, dry_run=dry_run, discard=discard_worktree)
 
 
 def cleanup(
@@ -51,26 +59,29 @@ def cleanup(
     wanted: Filter,
     older_than_s: float = 0.0,
     dry_run: bool = False,
+    discard_worktree: bool = False,
 ) -> Removed:
-    """Remove every ended task that the filter takes and that ended so long ago."""
+    """Remove, as `delete` does, every ended task that the filter takes and that is so old."""
     with lookup.settled_store(environ) as (home, db):
-        return remove_old(home, db, wanted, older_than_s, environ, dry_run=dry_run)
+        old = list(_old(db, wanted, older_than_s))
+        return _removed(home, db, old, environ, dry_run=dry_run, discard=discard_worktree)
 
 
-def remove_old(
+def remove_some(
     home: Home,
     db: sqlite3.Connection,
     wanted: Filter,
     older_than_s: float,
     environ: Mapping[str, str],
     *,
-    dry_run: bool = False,
-    most: int | None = None,
+    most: int,
 ) -> Removed:
-    """Remove the ended tasks that fit and ended so long ago; with `most`, no more than so many."""
-    latest = time.time() - older_than_s
-    old = (task for task in _ended(db, wanted) if (task.completed_at or 0.0) <= latest)
-    return _removed(home, db, list(islice(old, most)), environ, dry_run=dry_run)
+    """Remove no more than so many of the old tasks, and none that has a worktree.
+
+    Whether one may go is for git to tell, each time anew, and this is done beside other commands.
+    """
+    old = (task for task in _old(db, wanted, older_than_s) if task.worktree is None)
+    return _removed(home, db, list(islice(old, most)), environ, dry_run=False)
 
 
 def remove_all(
@@ -83,6 +94,11 @@ def remove_all(
 ) -> Removed:
     """Remove the tasks that fit; one that has not ended is kept, with the reason."""
     return _removed(home, db, list(_every(db, wanted)), environ, dry_run=dry_run)
+
+
+def _old(db: sqlite3.Connection, wanted: Filter, older_than_s: float) -> Iterator[Task]:
+    latest = time.time() - older_than_s
+    return (task for task in _ended(db, wanted) if (task.completed_at or 0.0) <= latest)
 
 
 def _ended(db: sqlite3.Connection, wanted: Filter) -> Iterator[Task]:
@@ -108,11 +124,13 @@ def _removed(
     environ: Mapping[str, str],
     *,
     dry_run: bool,
+    discard: bool = False,
 ) -> Removed:
     removed: list[str] = []
     kept: list[Json] = []
     for task in found:
-        reason = _remove(home, db, task, environ, dry_run=dry_run)
+        tree = _Worktree(db, task, environ, discard=discard, gone=removed)
+        reason = _remove(home, db, task, tree, environ, dry_run=dry_run)
         if reason is None:
             removed.append(task.task_id)
         else:
@@ -120,22 +138,78 @@ def _removed(
     return Removed(removed, kept)
 
 
+class _Worktree:
+    """The worktree that goes with a task, if the task is the last one that has it."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        task: Task,
+        environ: Mapping[str, str],
+        *,
+        discard: bool,
+        gone: Sequence[str],
+    ) -> None:
+        self._worktree = task.worktree
+        self._unused = task.started_at is None
+        self._environ = environ
+        self._discard = discard
+        self._inside: list[str] = []
+        if task.worktree is not None:
+            away = {task.task_id, *gone}  # in a dry run these are in the store still
+            own, inside = tasks.of_worktree(db, str(task.worktree["path"]))
+            self._inside = [one for one in inside if one not in away]
+            if not away.issuperset(own):
+                self._worktree = None
+
+    def objection(self) -> str | None:
+        """Why it, and the task with it, has to stay."""
+        if self._worktree is None:
+            return None
+        if self._inside:
+            return f"in its worktree other tasks were run: {', '.join(self._inside[:3])}"
+        if self._discard:
+            return None
+        from cuekit.service import worktree_removal
+
+        return worktree_removal.objection(self._worktree, self._environ, unused=self._unused)
+
+    def remove(self) -> str | None:
+        """Remove it; why it has to stay."""
+        if self._worktree is None:
+            return None
+        from cuekit.service import worktree_removal
+
+        return worktree_removal.remove(
+            self._worktree, self._environ, discard=self._discard, unused=self._unused
+        )
+
+
 def _remove(
-    home: Home, db: sqlite3.Connection, task: Task, environ: Mapping[str, str], *, dry_run: bool
+    home: Home,
+    db: sqlite3.Connection,
+    task: Task,
+    tree: _Worktree,
+    environ: Mapping[str, str],
+    *,
+    dry_run: bool,
 ) -> str | None:
     """Remove one task, its row last, so that a removal that was broken off can be done again."""
     if not task.ended:
         return f"it has not ended: {task.status}"
     if not TASK_ID.match(task.task_id) or os.path.basename(task.task_dir) != task.task_id:
         return f"its folder is not one that cuekit made: {task.task_dir}"
-    if dry_run:
-        return None
     try:
+        reason = tree.objection()
+        if reason is not None or dry_run:
+            return reason
         _close_session(task, environ)
         run_dir = home.run(task.task_id)
         wait_for_writer(home, task)
         if not _idle(run_dir):
             return "its supervisor has not finished yet"
+        if reason := tree.remove():
+            return reason
         for folder in (task.task_dir, run_dir):
             _remove_folder(folder)
     except CuekitError as error:

@@ -127,7 +127,7 @@ def config(situation: Situation) -> Iterator[Check]:
 
 def tasks(situation: Situation) -> Iterator[Check]:
     """Leftovers: panes and processes of ended tasks, run folders that belong to none."""
-    from cuekit.service import doctor_leftovers
+    from cuekit.service import doctor_leftovers, doctor_worktrees
     from cuekit.service.lookup import settled_store
 
     home = home_from(situation.environ)
@@ -140,6 +140,7 @@ def tasks(situation: Situation) -> Iterator[Check]:
         yield from doctor_leftovers.panes(db, situation, now)
         yield from doctor_leftovers.strays(db, now)
         yield from doctor_leftovers.run_folders(db, home, now)
+        yield from doctor_worktrees.worktrees(db, home, situation)
 
 
 def file_system_of(path: str) -> str:

@@ -6,9 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from cuekit.config import load
+from cuekit.config.effective import Effective
 from cuekit.errors import CuekitError, InvalidInput
 from cuekit.model.lifecycle import Status
-from cuekit.service.request import SubmitRequest
+from cuekit.paths import Home
+from cuekit.service import lookup
+from cuekit.service.request import SubmitRequest, working_folder
+from cuekit.store import db as store
 from cuekit.store import tasks
 from cuekit.store.tasks import Task
 
@@ -16,6 +21,25 @@ START_SECONDS = 30.0
 LOOK_SECONDS = 0.05
 NOT_THE_TASK = ("idempotency_key", "dry_run", "trust", "via", "session")
 """What may differ between two submits of the same task."""
+
+
+def session_of(request: SubmitRequest, effective: Effective, origin: str) -> str:
+    """The session that a submit belongs to: as named, as configured, or the project's."""
+    named = request.session or effective.submit.session
+    return named or lookup.session_of(lookup.project_of(origin))
+
+
+def repeated(request: SubmitRequest, home: Home, environ: Mapping[str, str]) -> Task | None:
+    """The task of an earlier submit with this key and a worktree; None when there is none.
+
+    Raises as `earlier`.
+    """
+    if request.idempotency_key is None or request.worktree is None or request.dry_run:
+        return None
+    origin = working_folder(request.cwd)
+    session = session_of(request, load.effective(origin, home, environ), origin)
+    with store.opened(home) as db:
+        return earlier(db, {"session_id": session, **columns(request, origin)})
 
 
 def columns(request: SubmitRequest, cwd: str) -> dict[str, Any]:

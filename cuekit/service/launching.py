@@ -25,9 +25,9 @@ from cuekit.model.report import (
     TASK_VARIABLE,
     TOKEN_VARIABLE,
 )
-from cuekit.model.task import new_task_id, run_mode, tmux_session_name
-from cuekit.paths import Home, task_folder
-from cuekit.service import standing_rules, supervising
+from cuekit.model.task import run_mode, tmux_session_name
+from cuekit.paths import Home
+from cuekit.service import standing_rules, supervising, task_folders, worktrees
 from cuekit.store import tasks
 from cuekit.store.tasks import Task
 
@@ -57,6 +57,7 @@ def dry_run_view(resolved: "Resolved") -> dict[str, Any]:
         "agent_kind": resolved.spec.agent_kind,
         "mode": str(run_mode(resolved.spec)),
         "cwd": resolved.cwd,
+        "worktree": worktrees.dry_view(resolved.worktree),
         "command_line": resolved.agent.command_line(resolved.spec, context),
         "prompt_delivery": launch.prompt_delivery,
         "prompt": resolved.prompt,
@@ -78,9 +79,9 @@ def launch(
     Raises CuekitError when it cannot be started, and `tasks.KeyTaken`; then nothing of it is left.
     """
     tmux = _multiplexer(resolved, environ)
-    task_id = new_task_id()
+    task_id = resolved.task_id
     run_dir = home.run(task_id)
-    task_dir, warning = _choose_task_folder(resolved.cwd, task_id, home)
+    task_dir, warning = task_folders.choose(resolved.origin, task_id, home)
     context = _context(resolved, task_id, run_dir, task_dir, hooks=True)
     protocol = supervising.protocol_of(resolved.spec)
     if protocol is not None:
@@ -119,14 +120,18 @@ def launch(
     try:
         settlement.prepare_run_folder(run_dir)
         faults.point("submit.run_folder_made")
-        _make_task_folder(task_dir)
+        task_folders.make(task_dir)
         faults.point("submit.task_folder_made")
+        _prepare_repository(resolved, run_dir, environ)
+        faults.point("submit.worktree_made")
         plan = _plan(resolved, started, argv, context, home, tmux, bool(extra.get("keep")))
         _write_files(plan, resolved, started, environ, token)
         faults.point("submit.files_written")
         _start_session(tmux, plan, resolved)
     except BaseException as error:
-        _take_back(db, tmux, task_id, run_dir, task_dir)
+        kept = _take_back(db, tmux, resolved, run_dir, task_dir, environ)
+        if kept and isinstance(error, CuekitError):
+            error.details["worktree_kept"] = kept
         if isinstance(error, OSError):
             raise CuekitError(
                 f"the task's files cannot be made: {error.strerror}: "
@@ -170,40 +175,6 @@ def _context(
         as_command=resolved.as_command,
         recorded_trust=resolved.recorded_trust,
     )
-
-
-def _choose_task_folder(cwd: str, task_id: str, home: Home) -> tuple[str, str | None]:
-    """The task's folder, and a warning when it cannot be below the working directory."""
-    wanted = task_folder(cwd, task_id)
-    for folder in (os.path.dirname(os.path.dirname(wanted)), os.path.dirname(wanted)):
-        if os.path.islink(folder) or (os.path.lexists(folder) and not os.path.isdir(folder)):
-            why = f"{folder} is not a folder of its own"
-            break
-    else:
-        nearest = os.path.dirname(wanted)
-        while not os.path.isdir(nearest):
-            nearest = os.path.dirname(nearest)
-        if os.access(nearest, os.W_OK | os.X_OK) and _may_make(nearest):
-            return wanted, None
-        why = f"{cwd} cannot be written"
-    fallback = os.path.join(home.tasks, task_id)
-    return fallback, f"{why}: the task's files are in {fallback}"
-
-
-def _may_make(folder: str) -> bool:
-    """Whether the file system takes writes (access() says yes to root on a read-only one)."""
-    return not os.statvfs(folder).f_flag & os.ST_RDONLY
-
-
-def _make_task_folder(task_dir: str) -> None:
-    parent = os.path.dirname(task_dir)
-    files.make_private_folder(parent)
-    ignore = os.path.join(parent, ".gitignore")
-    with contextlib.suppress(FileExistsError):
-        descriptor = os.open(ignore, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(b"*\n")
-    os.mkdir(task_dir, 0o700)
 
 
 def _plan(
@@ -366,16 +337,38 @@ def _refuse_ended_pane(db: sqlite3.Connection, tmux: "Tmux", task_id: str, run_d
         raise failure
 
 
+def _prepare_repository(resolved: "Resolved", run_dir: str, environ: Mapping[str, str]) -> None:
+    """Make the child's worktree, or note what a result will compare its folder with."""
+    if resolved.worktree is not None:
+        worktrees.make(resolved.worktree, environ, trusted=resolved.trusted)
+    elif resolved.request.in_worktree is None and files.is_repository(
+        files.project_root(resolved.cwd)
+    ):
+        from cuekit.service import changes
+
+        changes.note_start(resolved.cwd, run_dir, environ)
+
+
 def _take_back(
-    db: sqlite3.Connection, tmux: "Tmux", task_id: str, run_dir: str, task_dir: str
-) -> None:
-    """Undo a start that failed: first the state, so that a late supervisor starts nothing."""
-    tasks.move(db, task_id, Status.FAILED)
+    db: sqlite3.Connection,
+    tmux: "Tmux",
+    resolved: "Resolved",
+    run_dir: str,
+    task_dir: str,
+    environ: Mapping[str, str],
+) -> str | None:
+    """Undo a start that failed: first the state, so that a late supervisor starts nothing.
+
+    The reason when the worktree had to stay.
+    """
+    tasks.move(db, resolved.task_id, Status.FAILED)
     with contextlib.suppress(CuekitError):
-        tmux.kill_session(tmux_session_name(task_id))
+        tmux.kill_session(tmux_session_name(resolved.task_id))
+    kept = worktrees.take_back(resolved.worktree, environ)
     for folder in (run_dir, task_dir):
         shutil.rmtree(folder, ignore_errors=True)
-    tasks.delete(db, task_id)
+    tasks.delete(db, resolved.task_id)
+    return kept
 
 
 def _shown(argv: list[str], prompt: str) -> list[str]:

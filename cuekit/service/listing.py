@@ -99,6 +99,8 @@ def row_view(row: Row) -> dict[str, Any]:
     """A row as JSON."""
     import json
 
+    from cuekit.service.views import worktree_view
+
     return {
         "task_id": row.task_id,
         "agent_kind": row.agent_kind,
@@ -120,6 +122,7 @@ def row_view(row: Row) -> dict[str, Any]:
         "completed_at": _time(row.completed_at),
         "exit_code": row.exit_code,
         "exit_signal": row.exit_signal,
+        "worktree": worktree_view(json.loads(row.worktree)) if row.worktree else None,
     }
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from cuekit.errors import CuekitError, InvalidInput, NotFound
+from cuekit.files import project_of as project_of
 from cuekit.files import project_root as project_root
 from cuekit.paths import Home, home_from
 from cuekit.service import pending
@@ -56,7 +57,7 @@ def session_of(root: str) -> str:
 
 def session_here() -> str:
     """The session of the project that the caller stands in."""
-    return session_of(project_root(current_folder()))
+    return session_of(project_of(current_folder()))
 
 
 def resolve(db: sqlite3.Connection, ref: str, session_id: str) -> "Task":

@@ -1,10 +1,12 @@
 """What a caller asks of `submit`, as one frozen value; the same for every way to ask."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from cuekit.errors import InvalidInput
+from cuekit.service import lookup
 
 Ask = Callable[[str], bool]
 """Puts a yes-or-no question to a person; `submit` gets None where nobody can be asked."""
@@ -49,6 +51,7 @@ class SubmitRequest:
     resumed_from: str | None = None  # the task whose conversation goes on
     reporting: bool | None = None  # whether the prompt tells how to report back
     worktree: str | None = None  # a branch for a git worktree of its own; "" takes a new one
+    in_worktree: dict[str, Any] | None = None  # the worktree of the task that is resumed
     idempotency_key: str | None = None  # a second submit with it gives the first one's task
     via: str = "shell"  # how it was asked for: shell, or mcp
 
@@ -138,3 +141,32 @@ def _texts(request: SubmitRequest) -> list[tuple[str, str]]:
     return [(name, text) for name, text in single.items() if text is not None] + [
         (name, text) for name, texts in several.items() for text in texts
     ]
+
+
+def working_folder(named: str | None) -> str:
+    """The folder to work in, absolute. Raises InvalidInput (`no_such_folder` and others)."""
+    cwd = os.path.abspath(os.path.expanduser(named)) if named else lookup.current_folder()
+    if not os.path.isdir(cwd):
+        what = "is not a folder" if os.path.exists(cwd) else "does not exist"
+        raise InvalidInput(
+            f"the working directory {cwd!r} {what}",
+            code="no_such_folder",
+            hint="cuekit makes no working directory; check the spelling",
+        )
+    if not os.access(cwd, os.R_OK | os.X_OK):
+        raise InvalidInput(
+            f"the working directory {cwd!r} cannot be entered", code="folder_not_accessible"
+        )
+    if "\n" in cwd or "\r" in cwd:
+        raise InvalidInput(
+            f"the working directory has a line break in its name: {cwd!r}", code="no_such_folder"
+        )
+    return cwd
+
+
+def added_folder(named: str) -> str:
+    """A further folder, absolute. Raises InvalidInput (`no_such_folder`)."""
+    folder = os.path.abspath(os.path.expanduser(named))
+    if not os.path.isdir(folder):
+        raise InvalidInput(f"the added folder {folder!r} does not exist", code="no_such_folder")
+    return folder

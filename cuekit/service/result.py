@@ -3,13 +3,18 @@
 import os
 import time
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from cuekit.launch import events
 from cuekit.model.report import ENDING
+from cuekit.paths import Home
 from cuekit.service import lookup
 from cuekit.service.transcript import readable_tail, wait_for_writer
-from cuekit.service.views import Json, error_view, transcript_path
+from cuekit.service.views import Json, error_view, transcript_path, worktree_view
 from cuekit.store.tasks import Task
+
+if TYPE_CHECKING:
+    from cuekit.service.changes import Changes
 
 TAIL_LINES = 20
 ARTIFACTS = (
@@ -33,12 +38,20 @@ def result(ref: str, environ: Mapping[str, str]) -> Json:
     if summary is None and task.ended and _speaks_by_output(task):
         wait_for_writer(home, task)
         summary = readable_tail(task, TAIL_LINES)
+    changed, source = files_changed(task), "agent"
+    by_git = changes_by_git(task, home, environ)
+    if not changed and by_git is not None:
+        changed, source = by_git.files, "git"
     return {
         "task_id": task.task_id,
         "status": str(task.status),
         "final": task.ended,
         "summary": summary,
-        "files_changed": files_changed(task),
+        "files_changed": changed,
+        "files_changed_source": source if changed or by_git else None,
+        "files_changed_note": by_git.note if by_git else None,
+        "diff_stat": by_git.stat if by_git else None,
+        "worktree": worktree_view(task.worktree),
         "exit_code": task.exit_code,
         "exit_signal": task.exit_signal,
         "usage": task.usage,
@@ -67,6 +80,16 @@ def files_changed(task: Task) -> list[Json]:
             path = os.path.join(task.cwd, path) if not os.path.isabs(path) else path
             kinds[path] = together(kinds.get(path), str(event.get("change")))
     return [{"path": path, "kind": kind} for path, kind in kinds.items() if kind is not None]
+
+
+def changes_by_git(task: Task, home: Home, environ: Mapping[str, str]) -> "Changes | None":
+    """What git sees of the task's changes; None where its folder is in no repository."""
+    noted = os.path.join(home.run(task.task_id), "repository.json")
+    if task.worktree is None and not os.path.exists(noted):
+        return None
+    from cuekit.service import changes  # most tasks that are looked at often need none of it
+
+    return changes.of_task(task, home, environ)
 
 
 def together(before: str | None, change: str) -> str | None:

@@ -10,6 +10,7 @@ from cuekit.service.request import SubmitRequest
 from cuekit.service.status import status
 from cuekit.service.submit import submit
 from cuekit.service.views import Json, capabilities_of
+from cuekit.service.worktrees import origin_of
 from cuekit.store.tasks import Task
 
 
@@ -69,7 +70,8 @@ def _request(old: Task, message: str, fork: bool, mode: str, trust: bool) -> Sub
         agent_kind=old.agent_kind,
         model=old.model,
         mode=Mode(mode),
-        cwd=old.cwd,
+        cwd=old.cwd if old.worktree is None else origin_of(old.cwd, old.worktree),
+        in_worktree=old.worktree,
         add_dirs=tuple(spec["add_dirs"]),
         adapter_options=options,
         timeout_s=old.timeout_s,

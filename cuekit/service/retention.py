@@ -33,4 +33,4 @@ def after_submit(
     from cuekit.service import cleanup
 
     with contextlib.suppress(CuekitError, sqlite3.Error):  # the new task runs all the same
-        cleanup.remove_old(home, db, Filter(), settings.keep_for_s, environ, most=MOST_AT_ONCE)
+        cleanup.remove_some(home, db, Filter(), settings.keep_for_s, environ, most=MOST_AT_ONCE)

@@ -22,7 +22,7 @@ def list_rules(environ: Mapping[str, str], *, everything: bool = False) -> list[
     with lookup.settled_store(environ) as (_, db):
         found = rules.all_rules(db)
         if not everything:
-            here = lookup.project_root(lookup.current_folder())
+            here = lookup.project_of(lookup.current_folder())
             found = [rule for rule in found if _project_of(db, rule) == here]
         return [view(rule) for rule in found]
 
@@ -45,7 +45,7 @@ def add(
     with lookup.settled_store(environ) as (_, db):
         if task is None:
             acting.check_no_child(environ, "make a rule for a project")
-            scope, ref = RuleScope.PROJECT, lookup.project_root(lookup.current_folder())
+            scope, ref = RuleScope.PROJECT, lookup.project_of(lookup.current_folder())
             folder = lookup.current_folder()
         else:
             found = lookup.resolve_one(db, task)
@@ -130,7 +130,7 @@ def try_out(
     with lookup.settled_store(environ) as (_, db):
         found = lookup.resolve_one(db, task) if task is not None else None
         folder = found.cwd if found else lookup.current_folder()
-        standing = rules.for_task(db, found.task_id if found else "", lookup.project_root(folder))
+        standing = rules.for_task(db, found.task_id if found else "", lookup.project_of(folder))
     asked_tool = str(Tool.SHELL) if command is not None else _tool(tool, None) or str(Tool.READ)
     plain_tool, _, native = asked_tool.partition(":")
     request = ApprovalRequest(
@@ -160,7 +160,7 @@ def _project_of(db: sqlite3.Connection, rule: Rule) -> str | None:
     if rule.scope is RuleScope.PROJECT:
         return rule.scope_ref
     task = tasks.get(db, rule.scope_ref)
-    return lookup.project_root(task.cwd) if task else None
+    return lookup.project_of(task.cwd) if task else None
 
 
 def _kind(agent_kind: str | None) -> str | None:

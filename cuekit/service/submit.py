@@ -11,7 +11,7 @@ from cuekit.config import load, safety, trust
 from cuekit.config.effective import Effective
 from cuekit.errors import CuekitError, InvalidInput, InvalidState
 from cuekit.model.rule import Rule
-from cuekit.model.task import Mode, TaskSpec, run_mode
+from cuekit.model.task import Mode, TaskSpec, new_task_id, run_mode
 from cuekit.paths import Home, home_from
 from cuekit.service import (
     adapters,
@@ -25,9 +25,16 @@ from cuekit.service import (
     settle,
     standing_rules,
     supervising,
+    worktrees,
 )
 from cuekit.service.hook_plan import HookPlan
-from cuekit.service.request import Ask, SubmitRequest, check_texts
+from cuekit.service.request import (
+    Ask,
+    SubmitRequest,
+    added_folder,
+    check_texts,
+    working_folder,
+)
 from cuekit.service.views import Json, submit_view
 from cuekit.store import db as store
 from cuekit.store import tasks
@@ -44,7 +51,10 @@ class Resolved:
     binary: adapters.Binary
     probe: adapters.Probe
     prompt: str
-    cwd: str
+    cwd: str  # where the child works
+    origin: str  # the folder that counts for configuration, trust, session and the task's files
+    task_id: str
+    worktree: worktrees.Plan | None  # that is to be made
     trusted: bool
     effective: Effective
     request: SubmitRequest
@@ -64,7 +74,13 @@ def submit(request: SubmitRequest, environ: Mapping[str, str], ask: Ask | None =
     """
     check_texts(request)
     home = home_from(environ)
-    resolved = resolve(request, home, environ, ask)
+    try:
+        resolved = resolve(request, home, environ, ask)
+    except InvalidState:  # the worktree of the first submit with this key may be what is in the way
+        earlier = idempotency.repeated(request, home, environ)
+        if earlier is None:
+            raise
+        return submit_view(earlier, environ, {}, reused=True)
     faults.point("submit.resolved")
     if request.dry_run:
         return launching.dry_run_view(resolved)
@@ -72,9 +88,7 @@ def submit(request: SubmitRequest, environ: Mapping[str, str], ask: Ask | None =
         settle.reconcile(home, db, environ)
         parent, depth = _parent(db, environ)
         extra = {
-            "session_id": request.session
-            or resolved.effective.submit.session
-            or lookup.session_of(lookup.project_root(resolved.cwd)),
+            "session_id": idempotency.session_of(request, resolved.effective, resolved.origin),
             "name": request.name,
             "labels": list(request.labels),
             "keep": int(request.keep or bool(resolved.effective.submit.keep)),
@@ -82,7 +96,8 @@ def submit(request: SubmitRequest, environ: Mapping[str, str], ask: Ask | None =
             "resumed_from": request.resumed_from,
             "agent_session_id": None if request.fork else request.resume,
             "depth": depth,
-            **idempotency.columns(request, resolved.cwd),
+            "worktree": resolved.worktree.row() if resolved.worktree else request.in_worktree,
+            **idempotency.columns(request, resolved.origin),
         }
         while True:
             earlier = idempotency.earlier(db, extra)
@@ -143,10 +158,10 @@ def resolve(
     request: SubmitRequest, home: Home, environ: Mapping[str, str], ask: Ask | None
 ) -> Resolved:
     """Fill in what the caller left open, and refuse what cannot be run. Makes nothing."""
-    cwd = _working_folder(request.cwd)
-    effective = load.effective(cwd, home, environ)
+    origin = working_folder(request.cwd)
+    effective = load.effective(origin, home, environ)
     defaults: dict[str, Any] = {}
-    request, role = roles.apply(request, cwd, home, defaults, effective.profile_folders)
+    request, role = roles.apply(request, origin, home, defaults, effective.profile_folders)
     kind = _agent_kind(request, effective, environ, defaults)
     _check_over_mcp(request, kind, effective, home)
     agent = adapters.module(kind, effective.adapter(kind).protocol)
@@ -154,6 +169,9 @@ def resolve(
     options, applied = safety.apply({}, kind, effective, caller_options=caller)
     defaults.update(applied)
     defaults.update(standing_rules.hand_over(options, effective))
+    task_id = new_task_id() if not request.dry_run else "t_dryrun00"
+    worktree = worktrees.wanted(request, origin, task_id, home, environ)
+    cwd = worktree.cwd if worktree else worktrees.folder_of(request, origin)
     spec = TaskSpec(
         agent_kind=kind,
         objective=request.objective,
@@ -164,7 +182,7 @@ def resolve(
         role=role.name if role else None,
         role_instructions=role.instructions if role else None,
         cwd=cwd,
-        add_dirs=tuple(_added_folder(folder) for folder in request.add_dirs),
+        add_dirs=tuple(added_folder(folder) for folder in request.add_dirs),
         model=_model(request, kind, effective, defaults),
         timeout_s=_default(
             request.timeout_s, effective.submit.timeout_s, "timeout", effective, defaults
@@ -185,6 +203,8 @@ def resolve(
     _check_root(agent, spec, environ)
     prompt = agent.prompt_text(spec)
     _check_prompt(agent, spec, prompt, probe.version, request.as_command)
+    trusted = _is_trusted(request, kind, origin, home, environ, ask)
+    warnings += worktree.remarks(trusted=trusted) if worktree else []
     return Resolved(
         spec=spec,
         agent=agent,
@@ -192,7 +212,10 @@ def resolve(
         probe=probe,
         prompt=prompt,
         cwd=cwd,
-        trusted=_is_trusted(request, kind, cwd, home, environ, ask),
+        origin=origin,
+        task_id=task_id,
+        worktree=worktree,
+        trusted=trusted,
         effective=effective,
         request=request,
         warnings=tuple(warnings),
@@ -202,33 +225,6 @@ def resolve(
         recorded_trust=agent_trust.recorded(kind, cwd, environ),
         as_command=request.as_command,
     )
-
-
-def _working_folder(named: str | None) -> str:
-    cwd = os.path.abspath(os.path.expanduser(named)) if named else lookup.current_folder()
-    if not os.path.isdir(cwd):
-        what = "is not a folder" if os.path.exists(cwd) else "does not exist"
-        raise InvalidInput(
-            f"the working directory {cwd!r} {what}",
-            code="no_such_folder",
-            hint="cuekit makes no working directory; check the spelling",
-        )
-    if not os.access(cwd, os.R_OK | os.X_OK):
-        raise InvalidInput(
-            f"the working directory {cwd!r} cannot be entered", code="folder_not_accessible"
-        )
-    if "\n" in cwd or "\r" in cwd:
-        raise InvalidInput(
-            f"the working directory has a line break in its name: {cwd!r}", code="no_such_folder"
-        )
-    return cwd
-
-
-def _added_folder(named: str) -> str:
-    folder = os.path.abspath(os.path.expanduser(named))
-    if not os.path.isdir(folder):
-        raise InvalidInput(f"the added folder {folder!r} does not exist", code="no_such_folder")
-    return folder
 
 
 def _agent_kind(

@@ -117,6 +117,7 @@ def status_view(
         "summary": task.summary,
         "reported": reported_view(task),
         "cwd": task.cwd,
+        "worktree": worktree_view(task.worktree),
         "session_id": task.session_id,
         "name": task.name,
         "labels": task.labels,
@@ -179,10 +180,18 @@ def submit_view(
         "attach_hint": attach_hint(task, environ),
         "transcript_path": transcript_path(task),
         "task_dir": task.task_dir,
+        "worktree": worktree_view(task.worktree),
         "warnings": task.warnings,
         "defaults_applied": defaults_applied,
         "reused": reused,
     }
+
+
+def worktree_view(worktree: Mapping[str, Any] | None) -> Json | None:
+    """The git worktree of a task: its path, its branch, and the checkout that it was made from."""
+    if worktree is None:
+        return None
+    return {name: worktree[name] for name in ("path", "branch", "origin")}
 
 
 def time_or_null(seconds: float | None) -> str | None:

@@ -35,6 +35,7 @@ class Row(NamedTuple):
     completed_at: float | None
     exit_code: int | None
     exit_signal: int | None
+    worktree: str | None  # JSON as stored
 
 
 class Filter(NamedTuple):

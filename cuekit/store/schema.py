@@ -130,7 +130,6 @@ KEYS_AND_WORKTREES = """
 ALTER TABLE task ADD COLUMN idempotency_key TEXT;
 ALTER TABLE task ADD COLUMN idempotency_sha256 TEXT;
 ALTER TABLE task ADD COLUMN worktree TEXT;
-ALTER TABLE task ADD COLUMN baseline TEXT;
 CREATE UNIQUE INDEX task_by_idempotency ON task (session_id, idempotency_key)
   WHERE idempotency_key IS NOT NULL;
 """
@@ -158,7 +157,7 @@ def third(db: Connection) -> None:
 
 
 def fourth(db: Connection) -> None:
-    """Idempotency keys, git worktrees, and what git said before the child began."""
+    """Idempotency keys, and git worktrees."""
     _run(db, KEYS_AND_WORKTREES)
 
 

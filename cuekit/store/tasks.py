@@ -25,7 +25,6 @@ JSON_COLUMNS = (
     "supervisor",
     "child",
     "worktree",
-    "baseline",
 )
 
 MOST_NAMED = 10  # ids in the message of a quota; its details have all
@@ -82,8 +81,7 @@ class Task(NamedTuple):
     depth: int
     idempotency_key: str | None
     idempotency_sha256: str | None
-    worktree: dict[str, Any] | None  # path, branch, made_branch, origin, base
-    baseline: dict[str, Any] | None  # what git said of the folder before the child began
+    worktree: dict[str, Any] | None  # path, branch, origin, repository, base, made_branch
 
     @property
     def ended(self) -> bool:
@@ -262,6 +260,18 @@ def active(db: sqlite3.Connection) -> list[Task]:
         tuple(ACTIVE),
     )
     return [_task(row) for row in rows]
+
+
+def of_worktree(db: sqlite3.Connection, path: str) -> tuple[list[str], list[str]]:
+    """The tasks that were given this worktree, and other tasks whose folder is in it."""
+    query = (
+        "SELECT task_id, COALESCE(json_extract(worktree, '$.path'), '') FROM task"
+        " WHERE json_extract(worktree, '$.path') = ? OR cwd = ? OR substr(cwd, 1, ?) = ?"
+    )
+    below = path.rstrip("/") + "/"
+    rows = db.execute(query, (path, path, len(below), below)).fetchall()
+    own = [row[0] for row in rows if row[1] == path]
+    return own, [row[0] for row in rows if row[1] != path]
 
 
 def delete(db: sqlite3.Connection, task_id: str) -> bool:
