@@ -11,6 +11,7 @@ import pytest
 from cuekit.launch import processes
 from cuekit.model.approval import ApprovalRequest, Risk
 from cuekit.store import approvals, db
+from tests.support.git import make_repository
 from tests.support.mcp_client import Tools, talk
 from tests.support.repository import mark_repository
 from tests.support.wait import wait_until
@@ -300,3 +301,25 @@ def test_calls_side_by_side_do_not_wait_for_one_another(workplace: Workplace) ->
         return states
 
     assert talk(workplace.env, workplace.project, say) == ["reached"] * 5
+
+
+def test_a_parent_gives_its_child_a_worktree(workplace: Workplace) -> None:
+    allow(workplace)
+    make_repository(workplace.project)
+
+    async def say(tools: Tools) -> None:
+        task = {"objective": "echo x > new", "agent_kind": "shell", "worktree": ""}
+        made = await tools.ok("submit_task", **task)
+        task_id, tree = made["task_id"], made["worktree"]
+        assert tree["path"] == f"{workplace.project}/.cuekit/worktrees/{task_id}"
+        await tools.until_reached(task_id, until="terminal")
+        result = await tools.ok("get_result", task_id=task_id)
+        assert result["files_changed"] == [{"path": f"{tree['path']}/new", "kind": "add"}]
+        assert (result["files_changed_source"], result["worktree"]) == ("git", tree)
+        done = await tools.ok("cleanup", task_ids=[task_id])
+        (kept,) = done["kept"]
+        assert "changes that are not committed: new" in kept["reason"]
+        code = await tools.error("submit_task", **task | {"worktree": "main"})
+        assert code == "branch_checked_out"
+
+    talk(workplace.env, workplace.project, say)

@@ -69,3 +69,19 @@ def test_what_a_crash_broke_off_is_listed_and_goes_on(any_agent: RealAgent) -> N
     assert wait(any_agent, resumed, "--until", "idle")["summary"] == "two"
     assert any_agent.cuekit("recover")["tasks"] == []
     any_agent.cuekit("task", "cancel", again["task_id"], resumed["task_id"])
+
+
+def test_a_worktree_is_gone_on_with_and_trusted_like_its_origin(any_agent: RealAgent) -> None:
+    any_agent.model.when("first", Say("one", chunks=1))
+    any_agent.model.when("and then", Say("two", chunks=1))
+    task = submit(any_agent, "--trust", "the first question", "--worktree")
+    assert wait(any_agent, task, "--until", "idle")["summary"] == "one"
+    any_agent.cuekit("task", "finish", task["task_id"])
+    again = any_agent.cuekit("task", "resume", task["task_id"], "and then?", "--trust")
+    assert (again["worktree"], again["cwd"]) == (task["worktree"], task["worktree"]["path"])
+    assert wait(any_agent, again, "--until", "idle")["summary"] == "two"
+    assert "the first question" in str(any_agent.model.turns[-1].body)
+    any_agent.cuekit("task", "cancel", again["task_id"])
+    assert any_agent.cuekit("task", "result", again["task_id"])["files_changed"] == []
+    done = any_agent.cuekit("task", "delete", task["task_id"], again["task_id"])
+    assert done == {"removed": [task["task_id"], again["task_id"]], "kept": []}
