@@ -16,6 +16,7 @@ from typing import IO, NamedTuple
 
 from cuekit.errors import CuekitError
 from cuekit.model.git_output import config_names, without_programs
+from cuekit.paths import search_path
 
 LIMIT_S = 10.0
 MOST_BYTES = 8 * 1024 * 1024
@@ -116,8 +117,7 @@ def find(environ: Mapping[str, str]) -> str:
 
     A relative entry of the PATH is passed over: it would be looked up in somebody's repository.
     """
-    entries = environ.get("PATH", os.defpath).split(os.pathsep)
-    path = os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
+    path = search_path(environ)
     binary = shutil.which("git", path=path) if path else None
     if binary is None:
         raise CuekitError(
