@@ -584,3 +584,24 @@ def checks(place: Workplace) -> dict[str, str]:
     situation = Situation(place.env, str(place.project))
     with lookup.settled_store(place.env) as (home, db):
         return {it.name: it.detail for it in doctor_worktrees.worktrees(db, home, situation)}
+
+
+def test_a_submit_that_is_repeated_with_its_key_makes_no_second_worktree(place: Workplace) -> None:
+    asked = {"worktree": "topic", "idempotency_key": "once"}
+    first = place.submit("sleep 100", **asked)
+    assert place.submit("sleep 100", **asked) == first
+    assert worktrees(place) == [str(tree_of(place, first))]
+    with pytest.raises(CuekitError) as caught:
+        place.submit("sleep 200", **asked)
+    assert caught.value.code == "idempotency_conflict"
+    with pytest.raises(CuekitError) as caught:
+        place.submit("sleep 100", worktree="topic", idempotency_key="twice")
+    assert caught.value.code == "branch_checked_out"
+
+
+def test_what_is_removed_by_itself_has_no_worktree(place: Workplace) -> None:
+    with_one, without = run(place, "true"), run(place, "true", worktree=None)
+    with lookup.settled_store(place.env) as (home, db):
+        done = cleanup.remove_some(home, db, Filter(), 0.0, place.env, most=20)
+    assert done.removed == [without]
+    assert tree_of(place, with_one).exists()
