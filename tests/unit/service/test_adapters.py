@@ -52,13 +52,20 @@ def test_an_agent_is_found_as_an_absolute_path(tmp_path: Path, environ: dict[str
     assert adapters.find("codex", environ) == Binary(str(path))
 
 
-def test_a_relative_entry_of_the_path_still_gives_an_absolute_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("path", ["rel", ".", "", ":", "rel::."])
+def test_a_relative_entry_of_the_path_is_not_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    (tmp_path / "rel").mkdir()
-    path = agent(tmp_path / "rel")
+    for folder in (tmp_path, tmp_path / "rel"):
+        folder.mkdir(exist_ok=True)
+        agent(folder)
     monkeypatch.chdir(tmp_path)
-    assert adapters.find("codex", {"PATH": "rel"}).path == str(path)
+    with pytest.raises(CuekitError, match="is not on the PATH"):
+        adapters.find("codex", {"PATH": path})
+    own = tmp_path / "own"
+    own.mkdir()
+    found = agent(own)
+    assert adapters.find("codex", {"PATH": f"{path}:{own}"}).path == str(found)
 
 
 def test_a_missing_agent_is_named_with_what_to_install(environ: dict[str, str]) -> None:
