@@ -164,7 +164,7 @@ def test_5_roles_in_the_place_of_built_in_ones(repository: Repository) -> None:
 
 
 def test_6_a_tmux_server_of_its_own(repository: Repository) -> None:
-    socket = repository.folder / "s"
+    socket = repository.workplace.server.socket.with_name("evil")  # a short path, as tmux needs it
     repository.config({"multiplexer": {"socket_path": str(socket)}})
     env = repository.workplace.env
     del env["CUEKIT_TMUX_SOCKET"]
