@@ -12,6 +12,7 @@ from cuekit.model.lifecycle import Status
 from cuekit.store import db, tasks
 from tests.support.command_line import CommandLine, cli
 from tests.support.tmux import TmuxServer, tmux_server
+from tests.support.wait import wait_until
 
 __all__ = ["cli", "tmux_server"]
 
@@ -101,9 +102,13 @@ def test_the_screen_is_that_of_the_pane(cli: CommandLine, tmux_server: TmuxServe
     cli.env |= {"CUEKIT_TMUX_SOCKET": str(tmux_server.socket), "TERM": "xterm"}
     submit = ("task", "submit", "--agent-kind", "shell", "--mode", "batch")
     task_id = cli.json(*submit, "echo one; echo two", "--keep", "--wait")["task_id"]
-    screen = cli.json("task", "transcript", task_id, "--screen")["screen"].splitlines()
-    assert "two" in screen
-    assert any("Pane is dead" in line for line in screen)  # tmux's own words, as on a terminal
+
+    def screen() -> str:
+        return str(cli.json("task", "transcript", task_id, "--screen")["screen"])
+
+    # tmux's own words, as on a terminal; the pane's process ends a moment after its task
+    wait_until(lambda: "Pane is dead" in screen(), 10, screen)
+    assert "two" in screen().splitlines()
     assert cli.json("task", "transcript", task_id) == {"lines": ["one", "two"]}
 
 
