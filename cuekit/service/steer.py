@@ -14,13 +14,13 @@ from cuekit.launch import plan as plans
 from cuekit.model.activity import Activity
 from cuekit.model.lifecycle import Status
 from cuekit.model.task import Mode
-from cuekit.panes.base import PaneGone
+from cuekit.panes.base import PaneGone, TmuxGone
 from cuekit.panes.foreground import foreground_group
 from cuekit.panes.keys import checked_key
 from cuekit.panes.message import checked
 from cuekit.panes.steer import Receipt, Target, deliver, dialog_open, press
 from cuekit.paths import Home
-from cuekit.service import lookup, pending
+from cuekit.service import lookup, pending, settle
 from cuekit.store import reports, tasks
 from cuekit.store.tasks import Task
 
@@ -97,14 +97,19 @@ def steer(
             _interrupt(place, deadline)
         since = _last_event(place)
         with files.locked(os.path.join(place.run_dir, LOCK), LOCK_S):
-            target = _target(place)
-            given_at = time.time()
-            if name is not None:
-                receipt = press(target, name)
-            else:
-                receipt = deliver(
-                    target, text, as_command=as_command, force=force, submit=not no_submit
-                )
+            try:
+                target = _target(place)
+                given_at = time.time()
+                if name is not None:
+                    receipt = press(target, name)
+                else:
+                    receipt = deliver(
+                        target, text, as_command=as_command, force=force, submit=not no_submit
+                    )
+            except (PaneGone, TmuxGone):  # in that moment the task may have ended
+                settle.reconcile(home, db, environ)
+                place.task()
+                raise
         if name is None and not no_submit:
             reports.more_to_do(db, place.task_id, given_at)
         done: dict[str, Any] = {
@@ -318,7 +323,6 @@ def _await_idle(place: _Place, deadline: float | None) -> None:
 
 def _await(place: _Place, so: Callable[[Task], bool], deadline: float | None) -> Task:
     """Wait until the task is so. Raises TimedOut, and InvalidState when it ends meanwhile."""
-    from cuekit.service import settle
 
     with notify.Waiter([place.run_dir]) as waiter:
         while True:
