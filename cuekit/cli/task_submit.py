@@ -232,6 +232,12 @@ def dry_run_text(made: dict[str, Any]) -> str:
         new = "new " if made["worktree"]["new_branch"] else ""
         text = f"{made['worktree']['path']} on the {new}branch {made['worktree']['branch']}"
         lines.append(field("worktree", render.visible(text)))
+    lines += [
+        field("hook", render.visible(f"{event}: {render.as_json(command)}"))
+        for event, command in made["hooks"].items()
+    ]
+    if made["notifications"]:
+        lines.append(field("notifies", ", ".join(made["notifications"])))
     return "\n".join(lines + _remarks(made))
 
 

@@ -35,13 +35,13 @@ class HookWatch:
         self._waiter = notify.Waiter([plan.run_dir] if self._wanted else [])
         self._due = 0.0
 
-    def begun(self, environment: Mapping[str, str]) -> "HookWatch":
-        """Use it as a context manager; `environment` is the child's."""
+    def know(self, environment: Mapping[str, str]) -> None:
+        """Take the child's environment, of which a hook gets a part."""
         if self._wanted:
             self._environment = environment
-        return self
 
     def __enter__(self) -> None:
+        """The agent was started."""
         self._waiter.__enter__()
         self._run([(STARTED, None)])
 

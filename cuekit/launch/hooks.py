@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 from cuekit.launch import events
 from cuekit.launch.capture import output_of
@@ -24,12 +24,14 @@ from cuekit.model.lifecycle_events import ENDINGS
 from cuekit.model.times import rfc3339
 from cuekit.store.tasks import Task
 
-KEPT_BYTES = 4096  # of what a hook prints, for the error text
+KEPT_BYTES = 4096  # of the end of what a hook prints, for the error text
 VALUE_CHARACTERS = 2000  # of one variable; the JSON has all of it
+WORDS_CHARACTERS = 300  # of them, the last ones
 SUMMARY_CHARACTERS = 200  # of a notification
 DRAIN_BYTES = 1 << 16
 LAST_DESCRIPTOR = 4096
 NOTIFY_SECONDS = 5.0
+CLIENT = "#{client_control_mode} #{client_termname} #{client_tty}"
 RUNNER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook_runner.py")
 KEPT_NAMES = ("CUEKIT_HOME", "CUEKIT_TMUX_SOCKET")
 
@@ -102,11 +104,17 @@ def hook_environment(base: Mapping[str, str], own: Sequence[str], values: Json) 
         "TRANSCRIPT": values["transcript_path"],
         "APPROVAL_ID": approval.get("approval_id"),
     }
-    texts = {name: "" if value is None else str(value) for name, value in said.items()}
-    return kept | {
-        f"CUEKIT_HOOK_{name}": text.replace("\0", "")[:VALUE_CHARACTERS]
-        for name, text in texts.items()
-    }
+    return kept | {f"CUEKIT_HOOK_{name}": _variable(value) for name, value in said.items()}
+
+
+def _variable(value: Any) -> str:
+    """Text that can be a variable whatever an agent wrote: no NUL, and no half of a pair."""
+    text = "" if value is None else str(value).replace("\0", "")[:VALUE_CHARACTERS]
+    try:
+        text.encode("utf-8", "surrogateescape")  # a path may hold bytes that are no UTF-8
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text
 
 
 def fork_run(plan: LaunchPlan, values: Json, environment: Mapping[str, str]) -> None:
@@ -138,37 +146,52 @@ def fork_run(plan: LaunchPlan, values: Json, environment: Mapping[str, str]) -> 
     os._exit(0)
 
 
-def spawn_run(run_dir: str, event: str, environ: Mapping[str, str]) -> None:
-    """Do the same in a new program, for a process that may have threads."""
-    with contextlib.suppress(OSError):
-        os.posix_spawn(
-            sys.executable,
-            [sys.executable, "-I", "-S", RUNNER, run_dir, event],
-            dict(environ),
-            setsid=True,
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-                (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-            ],
-        )
+def spawn_run(plan: LaunchPlan, values: Json, environment: Mapping[str, str]) -> None:
+    """Do the same in a new program, for a process that may have threads.
+
+    The program is given all it needs, so that the task may be deleted in the next moment, and it
+    leaves a child of its own behind: what started it may live long and would not reap it.
+    """
+    try:
+        with _unnamed_file(plan.run_dir) as file:
+            told_to_it = {"plan": plan._asdict(), "values": values}
+            file.write(json.dumps(told_to_it, default=str).encode())
+            file.seek(0)
+            pid = os.posix_spawn(
+                sys.executable,
+                [sys.executable, "-I", "-S", RUNNER],
+                dict(environment),
+                file_actions=[
+                    (os.POSIX_SPAWN_DUP2, file.fileno(), 0),
+                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                    (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+                ],
+            )
+        os.waitpid(pid, 0)
+    except ChildProcessError:
+        return  # somebody else in this process has reaped it
+    except OSError as error:
+        _tell(plan, str(values["event"]), f"could not be started: {error.strerror}")
+
+
+def _unnamed_file(folder: str) -> BinaryIO:
+    path = os.path.join(folder, f"ending-{os.urandom(8).hex()}")
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    file = open(os.open(path, flags, 0o600), "w+b", buffering=0)  # noqa: SIM115 the caller closes
+    os.unlink(path)
+    return file
 
 
 def run(plan: LaunchPlan, values: Json, environment: Mapping[str, str]) -> None:
     """Give the notifications, then run the hook of an event, and tell a failure of it."""
     event = str(values["event"])
+    cleaned = hook_environment(environment, plan.own_environment, values)
     if event in plan.notify.get("events", ()):
-        notify_person(plan, values, environment)
+        notify_person(plan, values, cleaned)
     command = plan.hooks.get(event)
     if command:
         data = json.dumps(values, ensure_ascii=False, default=str).encode("utf-8", "replace")
-        failure = _run_limited(
-            command,
-            data,
-            hook_environment(environment, plan.own_environment, values),
-            plan.cwd,
-            plan.hook_limit_s,
-        )
+        failure = _run_limited(command, data, cleaned, plan.cwd, plan.hook_limit_s)
         if failure:
             _tell(plan, event, failure)
 
@@ -188,25 +211,32 @@ def _run_limited(
 ) -> str | None:
     """Run a command with its input and a limit of time; what went wrong, in words, or None."""
     deadline = time.monotonic() + limit_s
-    given, give = os.pipe()
-    taken, take = os.pipe()
-    pid = os.fork()
+    try:
+        given, give = os.pipe()
+        taken, take = os.pipe()
+        pid = os.fork()
+    except OSError as error:
+        return f"could not be started: {error.strerror}"
     if pid == 0:
         _become(command, environment, cwd, given, take)
+    with contextlib.suppress(OSError):
+        os.setpgid(pid, pid)  # both do it, so that its group is there however short the limit
     os.close(given)
     os.close(take)
-    said = _converse(pid, give, taken, data, deadline)
-    # Whatever it left running in its group, or holds its output, goes with it.
+    said, status = _converse(pid, give, taken, data, deadline)
+    # Whatever it left running in its group goes with it.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    words = " ".join(said.decode("utf-8", "replace").split())[-300:]
-    if time.monotonic() >= deadline and status == -signal.SIGKILL:
-        return f"was ended after {limit_s:g} s" + (f": {words}" if words else "")
-    if status:
-        how = f"by signal {-status}" if status < 0 else f"with {status}"
-        return f"ended {how}" + (f": {words}" if words else "")
-    return None
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+    if status == 0:
+        return None
+    if status is None:
+        how = f"was ended after {limit_s:g} s"
+    else:
+        how = f"ended by signal {-status}" if status < 0 else f"ended with {status}"
+    words = _plain(said.decode("utf-8", "replace"))[-WORDS_CHARACTERS:]
+    return how + (f": {words}" if words else "")
 
 
 def _become(
@@ -229,24 +259,26 @@ def _become(
         os._exit(127)
 
 
-def _converse(pid: int, give: int, taken: int, data: bytes, deadline: float) -> bytes:
+def _converse(
+    pid: int, give: int, taken: int, data: bytes, deadline: float
+) -> tuple[bytes, int | None]:
     """Give the input and take the output until the program has ended or the time is up.
 
-    A program that does not read its input and one that prints without end do no harm: the
-    output beyond what is kept is thrown away.
+    The end of what it printed, and its exit status if it has ended. A program that does not read
+    its input and one that prints without end do no harm: all but the end is thrown away.
     """
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     os.set_blocking(give, False)
     said = b""
     is_open = True
-    while time.monotonic() < deadline and not _has_ended(pid):
+    while (status := _status_of(pid)) is None and time.monotonic() < deadline:
         left = min(0.1, max(0.0, deadline - time.monotonic()))
         writers = [give] if data else []
         readable, writable, _ = select.select([taken] if is_open else [], writers, [], left)
         if readable:
             part = os.read(taken, DRAIN_BYTES)
             is_open = bool(part)
-            said = (said + part)[:KEPT_BYTES]
+            said = (said + part)[-KEPT_BYTES:]
         if writable:
             try:
                 data = data[os.write(give, data) :]
@@ -258,32 +290,50 @@ def _converse(pid: int, give: int, taken: int, data: bytes, deadline: float) -> 
         if not is_open and not data:
             time.sleep(0.01)
     os.set_blocking(taken, False)
-    with contextlib.suppress(BlockingIOError):  # what it said last
-        said = (said + os.read(taken, DRAIN_BYTES))[:KEPT_BYTES]
+    with contextlib.suppress(BlockingIOError):  # what it said last; a pipe holds no more
+        said = (said + os.read(taken, DRAIN_BYTES))[-KEPT_BYTES:]
     for descriptor in (give, taken):
         if descriptor >= 0:
             os.close(descriptor)
-    return said
+    return said, status
 
 
-def _has_ended(pid: int) -> bool:
-    """Whether the process has ended; it stays a zombie, so that its group's id stays its own."""
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+def _status_of(pid: int) -> int | None:
+    """The exit status of a child that has ended, negative for a signal; None while it runs.
+
+    It stays a zombie where the system can do that, so that its group's id stays its own.
+    """
+    if not hasattr(os, "waitid"):  # macOS before Python 3.13
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        return os.waitstatus_to_exitcode(status) if ended else None
+    found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if found is None:
+        return None
+    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
 
 def notify_person(plan: LaunchPlan, values: Json, environment: Mapping[str, str]) -> None:
     """A desktop notification, and OSC 9 on every terminal that shows the task's tmux server."""
     title, body = notification(values)
+    if plan.notify.get("terminal"):
+        clients = output_of([plan.tmux, "-S", plan.socket_path, "list-clients", "-F", CLIENT])
+        for client in (clients or "").split("\n"):
+            tty = _reachable(client)
+            if tty:
+                _write_to(tty, f"\x1b]9;{title}: {body}\x07".encode())
     desktop = plan.notify.get("desktop")
     if desktop:
         _run_limited([*desktop, title, body], b"", environment, plan.cwd, NOTIFY_SECONDS)
-    if plan.notify.get("terminal"):
-        clients = output_of(
-            [plan.tmux, "-S", plan.socket_path, "list-clients", "-F", "#{client_tty}"]
-        )
-        for tty in (clients or "").split("\n"):
-            if tty.startswith("/dev/"):
-                _write_to(tty, f"\x1b]9;{title}: {body}\x07".encode())
+
+
+def _reachable(client: str) -> str | None:
+    """The terminal of a tmux client, if it is one on which OSC 9 means a notification or nothing.
+
+    A client in control mode is a program that reads tmux's own lines there.
+    """
+    control, _, rest = client.partition(" ")
+    term, _, tty = rest.partition(" ")
+    return tty if control != "1" and term != "linux" and tty.startswith("/dev/") else None
 
 
 def notification(values: Json) -> tuple[str, str]:
@@ -298,12 +348,12 @@ def notification(values: Json) -> tuple[str, str]:
     else:
         error = values.get("error") or {}
         body = error.get("message") or values.get("summary") or values["cwd"]
-    return _plain(f"cuekit {name}: {event}"), _plain(str(body))
+    title = _plain(f"cuekit {name}: {event}")
+    return title[:SUMMARY_CHARACTERS], _plain(str(body))[:SUMMARY_CHARACTERS]
 
 
 def _plain(text: str) -> str:
-    words = " ".join(text.split())
-    return "".join(one for one in words if one.isprintable())[:SUMMARY_CHARACTERS]
+    return "".join(one for one in " ".join(text.split()) if one.isprintable())
 
 
 def _write_to(tty: str, data: bytes) -> None:
@@ -315,14 +365,18 @@ def _write_to(tty: str, data: bytes) -> None:
             os.close(descriptor)
 
 
-def at_end(plan: LaunchPlan | None, task: Task | None, run_dir: str) -> None:
-    """Run what the end of a task does that this process has just settled for its supervisor."""
+def at_end(plan: LaunchPlan | None, task: Task | None) -> None:
+    """Run what the end of a task does that this process has just settled for its supervisor.
+
+    The submitting shell's variables were forgotten with the start: this process has others.
+    """
     if plan is None or task is None or str(task.status) not in ENDINGS:
         return
-    if does_anything(plan, str(task.status)):
+    event = str(task.status)
+    if does_anything(plan, event):
         kept = {
             name: value
             for name, value in os.environ.items()
             if name in KEPT_NAMES or not name.startswith("CUEKIT_")
         }
-        spawn_run(run_dir, str(task.status), kept)
+        spawn_run(plan, told(event, task, None, time.time()), kept)

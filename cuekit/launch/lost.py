@@ -35,7 +35,7 @@ def settle_lost(home: Home, db: sqlite3.Connection, task: Task) -> bool:
         if lock >= 0:
             os.close(lock)
     if settled:
-        hooks.at_end(plans.read(run_dir), tasks.get(db, task.task_id), run_dir)
+        hooks.at_end(plans.read(run_dir), tasks.get(db, task.task_id))
     return settled
 
 

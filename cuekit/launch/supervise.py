@@ -77,14 +77,15 @@ class Supervisor:
             plans.forget_environment(self.plan.run_dir)
             return  # cancelled, or settled as broken off, before it began
         environment = self._environment()
+        self.hooks.know(environment)
         try:
             self.pid = child.start(self.plan.argv, self.plan.cwd, environment, self.plan.stdin)
         except child.StartFailed as error:
             transcripts.send_mark(self.plan)
             self._end(Evidence(EndCause.EXITED, error.exit_code, agent_words=str(error)))
             return
-        with self.hooks.begun(environment):
-            self._record_start()
+        self._record_start()
+        with self.hooks:
             self._supervise()
         self._end(self._evidence())
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from cuekit import files
 from cuekit.errors import CuekitError, InvalidState
-from cuekit.launch import notify, processes
+from cuekit.launch import hooks, notify, processes
 from cuekit.launch import plan as plans
 from cuekit.model.activity import Activity
 from cuekit.model.lifecycle import Status
@@ -77,7 +77,8 @@ def _ended(home: Home, db: sqlite3.Connection, task: Task, environ: Mapping[str,
     with notify.Waiter([run_dir]) as waiter:
         while not task.ended and time.monotonic() < deadline:
             if task.status is Status.QUEUED and not processes.alive(task.submitter):
-                tasks.move(db, task.task_id, Status.CANCELLED, only_from=[Status.QUEUED])
+                if tasks.move(db, task.task_id, Status.CANCELLED, only_from=[Status.QUEUED]):
+                    hooks.at_end(plans.read(run_dir), tasks.get(db, task.task_id))
                 plans.forget_environment(run_dir)
             waiter.wait(0.25)
             settle.reconcile(home, db, environ)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cuekit import faults, files
 from cuekit.agents.base import Launch, LaunchContext, with_arguments
 from cuekit.errors import CuekitError
-from cuekit.launch import child_reports, notify, processes, script, settlement
+from cuekit.launch import child_reports, hooks, notify, processes, script, settlement
 from cuekit.launch import plan as plans
 from cuekit.launch.environment import child_environment
 from cuekit.launch.plan import LaunchPlan, encode_environment
@@ -64,6 +64,7 @@ def dry_run_view(resolved: "Resolved") -> dict[str, Any]:
         "warnings": [*resolved.warnings, *launch.warnings],
         "defaults_applied": dict(resolved.defaults),
         "hooks": resolved.hooks.hooks,
+        "notifications": list(resolved.hooks.notify.get("events", ())),
     }
 
 
@@ -334,6 +335,7 @@ def _refuse_ended_pane(db: sqlite3.Connection, tmux: "Tmux", task_id: str, run_d
         plans.forget_environment(run_dir)
         with contextlib.suppress(CuekitError):
             tmux.kill_session(tmux_session_name(task_id))
+        hooks.at_end(plans.read(run_dir), tasks.get(db, task_id))
         raise failure
 
 

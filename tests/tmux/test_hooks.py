@@ -11,8 +11,12 @@ from typing import Any
 
 import pytest
 
+from cuekit.model.approval import Decision, DecisionKind
+from cuekit.service import approvals
+from cuekit.service import cancel as ending
 from cuekit.service import submit as submitting
 from cuekit.service.request import SubmitRequest
+from tests.cli.test_own_agents import SETTINGS
 from tests.support.wait import wait_until
 from tests.support.workplace import Workplace
 
@@ -75,6 +79,11 @@ def hooks(workplace: Workplace) -> Hooks:
         ("echo done", {}, "completed"),
         ("exit 3", {}, "failed"),
         ("sleep 60", {"timeout_s": 0.5}, "timed_out"),
+        (
+            '"$CUEKIT_COMMAND" task report --type blocked --message "no key"',
+            {},
+            "blocked",
+        ),
     ],
 )
 def test_a_start_and_an_end_run_once_each_with_nobody_watching(
@@ -130,6 +139,75 @@ def test_the_end_that_a_later_command_finds_runs_its_hook(hooks: Hooks) -> None:
     wait_until(lambda: hooks.workplace.status(task_id)["status"] == "failed", 10)
     assert hooks.events(1) == ["failed"]
     assert hooks.all()[0]["error"]["code"] == "supervisor_lost"
+
+
+def test_the_end_of_a_task_that_never_started_runs_its_hook(hooks: Hooks) -> None:
+    """The submit was killed before a pane was made, and a cancel comes before the settling."""
+    hooks.configure(**hooks.record("started", "cancelled", "failed"))
+    hooks.workplace.env["CUEKIT_FAULT"] = "submit.before_session"
+    done = hooks.workplace.command("task", "submit", "--agent-kind", "shell", "true")
+    done.communicate(timeout=30)
+    del hooks.workplace.env["CUEKIT_FAULT"]
+    (task,) = hooks.workplace.tasks()
+    assert task.status == "failed"
+    assert hooks.events(1) == ["failed"]
+
+
+def test_a_hook_of_a_lost_task_runs_though_the_task_is_deleted_at_once(hooks: Hooks) -> None:
+    hooks.configure(**hooks.record("failed"))
+    task_id = hooks.workplace.submit("sleep 60")
+    supervisor = hooks.workplace.task(task_id).supervisor
+    assert supervisor is not None
+    os.kill(supervisor["pid"], 9)
+    deleting = hooks.workplace.command("task", "delete", task_id)
+    _, said = deleting.communicate(timeout=20)
+    assert deleting.returncode == 0, said
+    assert hooks.events(1) == ["failed"]
+
+
+def test_an_agent_that_cannot_be_started_fails_with_the_users_variables(hooks: Hooks) -> None:
+    hooks.configure(**hooks.record("started", "failed"))
+    agent = hooks.workplace.root / "codex"
+    broken = hooks.workplace.root / "broken"
+    broken.write_text("#!/no/such/interpreter\n")
+    agent.write_text(  # sound when it is looked at, broken when it is started
+        '#!/bin/sh\ncase "$1" in --version) echo codex-cli 0.171.0; exit;; esac\n'
+        'mv "${0%codex}broken" "$0"\n'
+    )
+    for program in (agent, broken):
+        program.chmod(0o755)
+    plan = {"adapters": {"codex": {"command": str(agent)}}}
+    configured = json.loads(Path(hooks.workplace.home.config).read_text())
+    Path(hooks.workplace.home.config).write_text(json.dumps(configured | plan))
+    task_id = hooks.workplace.submit("hello", agent_kind="codex", mode="batch")
+    assert hooks.workplace.ended(task_id).status == "failed"
+    assert hooks.events(1) == ["failed"]
+    assert hooks.environments()[0]["HOME"] == hooks.workplace.env["HOME"]
+
+
+def test_a_supervised_task_tells_of_approvals_and_turns(hooks: Hooks) -> None:
+    hooks.configure(**hooks.record("started", "idle", "approval_requested", "completed"))
+    Path(hooks.workplace.home.config).write_text(
+        json.dumps(json.loads(Path(hooks.workplace.home.config).read_text()) | SETTINGS)
+    )
+    task_id = hooks.workplace.submit("please make a file", agent_kind="demo")
+    assert hooks.events(2) == ["started", "approval_requested"]
+    (listed,) = approvals.list_approvals(hooks.workplace.env, task=task_id)
+    asked = approvals.show(listed["approval_id"], hooks.workplace.env)
+    told = hooks.all()[1]
+    assert told["approval"] == {
+        name: asked[name] for name in ("approval_id", "tool", "input", "reason", "risk")
+    }
+    assert told["activity"] == "waiting_approval"
+    assert hooks.environments()[1]["CUEKIT_HOOK_APPROVAL_ID"] == asked["approval_id"]
+    approvals.decide(asked["approval_id"], Decision(DecisionKind.ALLOW), hooks.workplace.env)
+    assert hooks.events(3) == ["started", "approval_requested", "idle"]
+    ending.finish(task_id, hooks.workplace.env)
+    assert hooks.events(4) == ["started", "approval_requested", "idle", "completed"]
+    time.sleep(0.5)
+    assert len(hooks.all()) == 4
+    given = [name for one in hooks.environments() for name in one]
+    assert not [name for name in given if "TOKEN" in name or "SECRET" in name]
 
 
 def test_a_request_for_help_is_a_moment(hooks: Hooks) -> None:
@@ -218,7 +296,10 @@ def test_notifications_reach_the_desktop_and_the_attached_terminal(hooks: Hooks)
     programs.mkdir()
     shown = hooks.told / "desktop"
     notifier = programs / "notify-send"
-    notifier.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {shlex.quote(str(shown))}\n')
+    notifier.write_text(
+        f'#!/bin/sh\nprintf "%s\\n" "$@" > {shlex.quote(str(shown))}\n'
+        f"env > {shlex.quote(str(shown))}.env\n"
+    )
     notifier.chmod(0o755)
     workplace.env["PATH"] = f"{programs}:{workplace.env['PATH']}"
     Path(workplace.home.root).mkdir(mode=0o700, exist_ok=True)
@@ -253,6 +334,7 @@ def test_notifications_reach_the_desktop_and_the_attached_terminal(hooks: Hooks)
     os.close(terminal)
     os.close(master)
     workplace.cancel(person)
+    assert "CUEKIT_REPORT_TOKEN" not in Path(f"{shown}.env").read_text()
     *_, title, body = shown.read_text().splitlines()
     assert (title, body.isprintable()) == ("cuekit second: failed", True)
     assert b"]52;" not in seen.partition(b"]9;")[2].partition(b"\x07")[0]

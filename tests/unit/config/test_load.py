@@ -18,6 +18,7 @@ from cuekit.config.document import LARGEST_FILE, read_bytes, read_document
 from cuekit.config.effective import (
     AdapterSettings,
     Effective,
+    HookSettings,
     MultiplexerSettings,
     SubmitDefaults,
 )
@@ -136,6 +137,35 @@ def test_the_users_file_is_trusted_and_lies_below_the_projects(project: Project)
     assert found.sources["adapters.codex.permissions"] == f"{project.home.config}:3"
     project.trust()
     assert project.effective().adapter("codex").permissions == "bypass"
+
+
+def test_a_hook_takes_the_place_of_the_users_event_by_event(project: Project) -> None:
+    project.write_user("hooks: {completed: mine, failed: [~/mine, x], time_limit: 3s}\n")
+    project.write("hooks: {completed: [tools/theirs, --all], idle: theirs}\n")
+    before = project.effective().hooks
+    project.trust()
+    effective = project.effective()
+    failed = (f"{project.user_home}/mine", "x")
+    assert before == HookSettings(
+        commands={"completed": ("mine",), "failed": failed}, time_limit_s=3.0
+    )
+    assert effective.hooks == HookSettings(
+        commands={
+            "completed": (f"{project.folder}/tools/theirs", "--all"),
+            "failed": failed,
+            "idle": ("theirs",),
+        },
+        time_limit_s=3.0,
+    )
+    assert effective.sources["hooks.completed"].startswith(f"{project.file}:1")
+
+
+def test_an_untrusted_file_gives_no_notification_and_no_time_to_a_hook(project: Project) -> None:
+    project.write("hooks: {time_limit: 9h}\nnotifications: {terminal: true, events: [idle]}\n")
+    effective = project.effective()
+    assert effective.hooks == HookSettings()
+    assert effective.ignored is not None
+    assert "hooks.time_limit, notifications.events, notifications.terminal" in effective.ignored
 
 
 def test_a_sockets_name_takes_the_place_of_the_users_path(project: Project) -> None:
