@@ -26,9 +26,7 @@ STREAM_PROTOCOLS: Mapping[str, str] = {"claude-code": "claude-batch", "codex": "
 """The protocol that drives an agent in batch when its events are wanted."""
 SUPERVISED_DIFFERENCES: Mapping[str, Mapping[str, bool]] = {
     "claude-code": {"can_modify_tool_input": True},
-    "gemini": {"supports_fork": False},
-    "grok": {"supports_fork": False},
-    "opencode": {"supports_fork": False},
+    **{kind: {"supports_fork": False} for kind in ("gemini", "grok", "opencode")},
 }
 
 
@@ -50,6 +48,7 @@ class LaunchContext:
     recorded_trust: bool | None = None  # the agent's own record on cwd; None: it has none
     resume: str | None = None  # the agent's own id of a conversation to go on with
     fork: bool = False  # as a branch of it, which leaves it as it is
+    new_session: str | None = None  # a UUID for a new conversation, where the agent takes one
 
 
 class Launch(NamedTuple):
@@ -62,6 +61,7 @@ class Launch(NamedTuple):
     warnings: tuple[str, ...] = ()
     prompt_delivery: Literal["argument", "stdin", "paste"] = "argument"
     last_message_file: str | None = None  # where the agent writes its last message
+    session_id: str | None = None  # of the conversation, where these words decide it
 
 
 class OptionProblem(NamedTuple):

@@ -206,9 +206,11 @@ def emitted_flags() -> frozenset[str]:
         {
             "--add-dir",
             "--dangerously-skip-permissions",
+            "--fork-session",
             "--model",
             "--permission-mode",
             "--print",
+            "--resume",
             "--settings",
         }
     )

@@ -3,6 +3,7 @@
 from cuekit.agents import base
 from cuekit.agents.prompt import render
 from cuekit.agents.quoting import UserText, shell_form
+from cuekit.agents.sessions import new_session
 from cuekit.model.capability import Capabilities
 from cuekit.model.task import Mode, TaskSpec, skips_permissions
 
@@ -19,8 +20,8 @@ SUBCOMMANDS = base.word_set("extension extensions gemma hook hooks mcp skill ski
 
 
 def capabilities(mode: Mode) -> Capabilities:
-    """As most agents."""
-    return base.capabilities_of(KIND, mode)
+    """It can go on with a conversation, and has no way to branch one off (0.61.0)."""
+    return base.capabilities_of(KIND, mode, supports_resume=True)
 
 
 def prompt_text(spec: TaskSpec) -> str:
@@ -46,15 +47,17 @@ def command_line(
 def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     """The start of this task; without `-p`, gemini takes standard input for its prompt."""
     prompt = prompt_text(spec)
-    words = _words_before_prompt(spec, context, None)
+    session, session_words = _session(context)
+    words = (*_words_before_prompt(spec, context, None), *session_words)
     warnings = _warnings(spec, context)
     batch = base.is_batch(spec)
     if base.too_long(_PROMPT_FLAG[batch] + prompt):
+        made = base.Launch(words, warnings=warnings, session_id=session)
         if batch:
-            return base.Launch(words, "prompt", warnings=warnings, prompt_delivery="stdin")
-        return base.Launch(words, warnings=warnings, prompt_delivery="paste")
+            return made._replace(stdin="prompt", prompt_delivery="stdin")
+        return made._replace(prompt_delivery="paste")
     argv = (*words, *_prompt_words(spec, prompt, context))
-    return base.Launch(argv, "null" if batch else "tty", warnings=warnings)
+    return base.Launch(argv, "null" if batch else "tty", warnings=warnings, session_id=session)
 
 
 def supervised_arguments(spec: TaskSpec, context: base.LaunchContext) -> tuple[str, ...]:
@@ -95,6 +98,8 @@ def emitted_flags() -> frozenset[str]:
             "--model",
             "--prompt",
             "--prompt-interactive",
+            "--resume",
+            "--session-id",
             "--skip-trust",
             "--yolo",
         }
@@ -114,6 +119,18 @@ def _words_before_prompt(
         *base.model_words(spec, "-m"),
         *(word for path in spec.add_dirs for word in ("--include-directories", UserText(path))),
     )
+
+
+def _session(context: base.LaunchContext) -> tuple[str | None, tuple[str, ...]]:
+    """The id of the conversation, as far as it is decided here, and the words that say it."""
+    if context.resume is not None:
+        return context.resume, ("--resume", UserText(context.resume))
+    if not context.folder_trusted and not context.recorded_trust:
+        return (
+            None,
+            (),
+        )  # the answer to its own dialog begins the conversation anew, with another id
+    return new_session(context)
 
 
 def _permission_words(spec: TaskSpec) -> tuple[str, ...]:

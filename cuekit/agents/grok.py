@@ -3,6 +3,7 @@
 from cuekit.agents import base
 from cuekit.agents.prompt import render
 from cuekit.agents.quoting import UserText, shell_form
+from cuekit.agents.sessions import new_session
 from cuekit.model.capability import Capabilities
 from cuekit.model.task import Mode, TaskSpec, skips_permissions
 
@@ -25,8 +26,8 @@ LONGEST = 8_000
 
 
 def capabilities(mode: Mode) -> Capabilities:
-    """As most agents."""
-    return base.capabilities_of(KIND, mode)
+    """It can go on with a conversation and branch one off (1.0.41)."""
+    return base.capabilities_of(KIND, mode, supports_resume=True, supports_fork=True)
 
 
 def prompt_text(spec: TaskSpec) -> str:
@@ -60,8 +61,10 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
         if batch and not skips_permissions(spec)
         else ()
     )
-    argv = (*_words_before_prompt(spec, context, None), *_prompt_words(spec, prompt, context))
-    return base.Launch(argv, "null" if batch else "tty", warnings=warnings)
+    session, session_words = _session(context)
+    words = (*_words_before_prompt(spec, context, None), *session_words)
+    argv = (*words, *_prompt_words(spec, prompt, context))
+    return base.Launch(argv, "null" if batch else "tty", warnings=warnings, session_id=session)
 
 
 def supervised_arguments(spec: TaskSpec, context: base.LaunchContext) -> tuple[str, ...]:
@@ -90,10 +93,13 @@ def emitted_flags() -> frozenset[str]:
     return frozenset(
         {
             "--always-approve",
+            "--fork-session",
             "--model",
             "--no-alt-screen",
             "--no-leader",
             "--permission-mode",
+            "--resume",
+            "--session-id",
             "--single",
         }
     )
@@ -118,6 +124,17 @@ def _context_words(spec: TaskSpec, context: base.LaunchContext) -> tuple[str, ..
         return ("--no-leader",)
     inline = ("--no-alt-screen",) if "--no-alt-screen" in context.known_flags else ()
     return ("--no-leader", *inline)
+
+
+def _session(context: base.LaunchContext) -> tuple[str | None, tuple[str, ...]]:
+    """The id of the conversation, as far as it is decided here, and the words that say it."""
+    if context.resume is None:
+        return new_session(context)
+    words = ("--resume", UserText(context.resume))
+    if not context.fork:
+        return context.resume, words
+    branch, named = new_session(context)
+    return branch, (*words, "--fork-session", *named)
 
 
 def _prompt_words(

@@ -19,8 +19,9 @@ ASKING = '{"bash":"ask","edit":"ask"}'
 
 
 def capabilities(mode: Mode) -> Capabilities:
-    """As most agents."""
-    return base.capabilities_of(KIND, mode)
+    """It goes on with a conversation in batch; its TUI opens one and drops the prompt (1.18.33)."""
+    able = mode is Mode.BATCH
+    return base.capabilities_of(KIND, mode, supports_resume=able, supports_fork=able)
 
 
 def prompt_text(spec: TaskSpec) -> str:
@@ -50,7 +51,7 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     (1.18.33); standard input it leaves alone, so a batch prompt always goes there.
     """
     prompt = prompt_text(spec)
-    words = _words_before_prompt(spec, context, None)
+    words = (*_words_before_prompt(spec, context, None), *_resume_words(context))
     asks = not skips_permissions(spec)
     environment = {"OPENCODE_PERMISSION": ASKING} if asks else {}
     if base.is_batch(spec):
@@ -83,7 +84,7 @@ def root_problem(spec: TaskSpec) -> str | None:
 
 def emitted_flags() -> frozenset[str]:
     """Every long flag that the builder can emit."""
-    return frozenset({"--auto", "--model", "--prompt"})
+    return frozenset({"--auto", "--fork", "--model", "--prompt", "--session"})
 
 
 def _words_before_prompt(
@@ -95,6 +96,13 @@ def _words_before_prompt(
         *(("--auto",) if skips_permissions(spec) else ()),
         *base.model_words(spec, "--model"),
     )
+
+
+def _resume_words(context: base.LaunchContext) -> tuple[str, ...]:
+    """A new conversation cannot be given an id: it is looked for when it is wanted."""
+    if context.resume is None:
+        return ()
+    return ("--session", UserText(context.resume), *(("--fork",) if context.fork else ()))
 
 
 def _prompt_words(spec: TaskSpec, prompt: str) -> tuple[str, ...]:

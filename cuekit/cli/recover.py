@@ -29,9 +29,7 @@ from cuekit.errors import InvalidInput
 @click.option("--message", metavar="TEXT", help="What the agents are told.")
 @click.option("--trust", is_flag=True, help="Trust their folders, as the agents ask it.")
 @format_option
-def recover(
-    tasks: tuple[str, ...], every: bool, message: str | None, trust: bool, fmt: str
-) -> None:
+def recover(tasks: tuple[str, ...], every: bool, message: str | None, trust: bool, fmt: str) -> int:
     """List, or resume what was chosen."""
     from cuekit.service import recover as service
 
@@ -41,12 +39,13 @@ def recover(
         if message is not None or trust:
             raise InvalidInput("name the tasks to go on with, or give --all", code="usage")
         render.emit({"tasks": service.lost(os.environ)}, fmt, lost_text)
-        return
+        return 0
     refs = tasks
     if every:
         refs = tuple(one["task_id"] for one in service.lost(os.environ) if one["resumable"])
-    views = service.recover(refs, os.environ, message=message or service.MESSAGE, trust=trust)
-    render.emit({"tasks": views}, fmt, views_text)
+    done = service.recover(refs, os.environ, message=message or service.MESSAGE, trust=trust)
+    render.emit(done, fmt, views_text)
+    return 1 if done["failed"] else 0
 
 
 def lost_text(value: dict[str, Any]) -> str:
@@ -58,16 +57,25 @@ def lost_text(value: dict[str, Any]) -> str:
             one["mode"],
             "yes" if one["resumable"] else "no",
             render.one_line(one["cwd"]),
-            render.one_line(one["summary"] or "-"),
+            render.one_line(_last_column(one)),
         ]
         for one in value["tasks"]
     ]
     if not rows:
         return "nothing was broken off"
-    headers = ("TASK", "AGENT", "MODE", "CAN GO ON", "CWD", "LAST SAID")
+    headers = ("TASK", "AGENT", "MODE", "CAN GO ON", "CWD", "LAST SAID, OR WHY NOT")
     return render.table(headers, rows, render.screen_width())
 
 
+def _last_column(one: dict[str, Any]) -> str:
+    return str(one["problem"]["message"] if one["problem"] else one["summary"] or "-")
+
+
 def views_text(value: dict[str, Any]) -> str:
-    """The new tasks."""
-    return "\n\n".join(status_text(view, time.time()) for view in value["tasks"]) or "nothing to do"
+    """The new tasks, and those that could not be started."""
+    parts = [status_text(view, time.time()) for view in value["tasks"]]
+    parts += [
+        render.one_line(f"{one['task_id']} was not gone on with: {one['error']['message']}")
+        for one in value["failed"]
+    ]
+    return "\n\n".join(parts) or "nothing to do"

@@ -43,6 +43,7 @@ def as_text(view: dict[str, Any], now: float) -> str:
         ("reported", _reported(view)),
         ("name", view["name"]),
         ("labels", ", ".join(view["labels"])),
+        ("resumed", view["resumed_from"]),
         ("cwd", view["cwd"]),
         ("worktree", worktree_text(view["worktree"]) if view["worktree"] else None),
         ("times", _times(view, now)),

@@ -21,7 +21,7 @@ def effective(cwd: str, home: Home, environ: Mapping[str, str]) -> Effective:
     (`trust_file_broken`, `trust_file_newer`).
     """
     file = project_file(real_folder(cwd))
-    user = _user_settings(home, environ)
+    user = user_settings(home, environ)
     examined = _examine(file, user, environ) if file is not None else None
     project: Settings = {}
     refused: Settings = {}
@@ -73,7 +73,7 @@ def examine(file: str, home: Home, environ: Mapping[str, str]) -> Examined | Non
 
     Raises InvalidInput (`config_invalid`).
     """
-    return _examine(file, _user_settings(home, environ), environ)
+    return _examine(file, user_settings(home, environ), environ)
 
 
 def _examine(file: str, user: Settings, environ: Mapping[str, str]) -> Examined | None:
@@ -103,7 +103,8 @@ def content_state(file: str, sha256: str) -> str:
     return "current" if content_digest(data) == sha256 else "changed"
 
 
-def _user_settings(home: Home, environ: Mapping[str, str]) -> Settings:
+def user_settings(home: Home, environ: Mapping[str, str]) -> Settings:
+    """What the user's own file says. Raises InvalidInput (`config_invalid`)."""
     read = _read(home.config, environ)
     if read is None:
         return {}

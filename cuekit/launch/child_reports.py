@@ -129,6 +129,20 @@ def drain(db: sqlite3.Connection, task_id: str, task_dir: str, run_dir: str) -> 
         os.close(folder)
 
 
+def count_waiting(task_dir: str) -> int:
+    """How many files of reports wait in a task's folder."""
+    try:
+        folder = os.open(
+            os.path.join(task_dir, FOLDER), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+        )
+    except OSError:
+        return 0
+    try:
+        return len(_waiting(folder))
+    finally:
+        os.close(folder)
+
+
 def _waiting(folder: int) -> list[str]:
     """The names of the reports that wait, oldest first."""
 

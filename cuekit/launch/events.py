@@ -64,6 +64,15 @@ class EventLog:
             fcntl.flock(self._file, fcntl.LOCK_UN)
         return self._sequence
 
+    def mend(self) -> None:
+        """Cut off a torn last line. Raises OSError as `append`."""
+        self._lock()
+        try:
+            self._end, self._sequence = _end_of_log(self._file.fileno())
+            self._file.truncate(self._end)
+        finally:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+
     def _lock(self) -> None:
         deadline = time.monotonic() + LOCK_SECONDS
         while True:
@@ -117,6 +126,29 @@ def last_sequence(task_dir: str) -> int:
         return 0
     with file:
         return _end_of_log(file.fileno())[1]
+
+
+def torn_bytes(task_dir: str) -> int:
+    """How many bytes stand behind the last whole event; 0 without a log.
+
+    Raises OSError for a log that cannot be read.
+    """
+    try:
+        file = files.open_regular(os.path.join(task_dir, FILE_NAME))
+    except FileNotFoundError:
+        return 0
+    with file:
+        size = os.fstat(file.fileno()).st_size
+        return max(0, size - _end_of_log(file.fileno())[0])
+
+
+def mend(task_dir: str, task_id: str) -> None:
+    """Cut off a torn last line. Raises OSError as `EventLog.append`."""
+    log = EventLog(task_dir, task_id)
+    try:
+        log.mend()
+    finally:
+        log.close()
 
 
 def _opened(task_dir: str) -> BinaryIO | None:

@@ -31,15 +31,25 @@ def examine(
 
 def all_probes() -> dict[str, Probe]:
     """Every look, by name, in the order of the report."""
-    from cuekit.service import doctor_agents, doctor_panes, doctor_store
+    from cuekit.service import (
+        doctor_agents,
+        doctor_config,
+        doctor_mcp,
+        doctor_panes,
+        doctor_store,
+        doctor_tasks,
+    )
 
     return {
         "tmux": doctor_panes.tmux,
         "terminal": doctor_panes.terminal,
         "store": doctor_store.store,
         "files": doctor_store.files,
-        "config": doctor_store.config,
-        "tasks": doctor_store.tasks,
+        "config": doctor_config.config,
+        "trust": doctor_config.trust,
+        "profiles": doctor_config.profiles,
+        "mcp": doctor_mcp.mcp,
+        "tasks": doctor_tasks.tasks,
         "agents": doctor_agents.agents,
     }
 

@@ -195,6 +195,7 @@ def _words(agent: Agent, known_flags: frozenset[str]) -> frozenset[str]:
             prompt_file="/prompt",
             folder_trusted=True,
             hook_program=None,
+            new_session="SESSION",
         )
         spec = replace(_PLAIN, agent_kind=agent.KIND, adapter_options={"mode": str(mode)})
         words.update(agent.launch(spec, context).argv)

@@ -49,3 +49,14 @@ def warning(name: str, detail: str, fix: str | None = None) -> Check:
 def failure(name: str, detail: str, fix: str | None = None) -> Check:
     """A finding with which tasks cannot run as they should."""
     return Check(name, "failure", detail, fix)
+
+
+SHOWN = 5
+"""How many names of a longer list a line shows."""
+
+
+def some(names: Iterable[str]) -> str:
+    """The first names of a list, and how many more there are."""
+    listed = list(names)
+    rest = len(listed) - SHOWN
+    return ", ".join(listed[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")

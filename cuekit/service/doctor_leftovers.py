@@ -4,11 +4,12 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from cuekit import files
 from cuekit.errors import CuekitError
 from cuekit.paths import Home
-from cuekit.service.doctor_check import Check, Situation, ok, warning
+from cuekit.service.doctor_check import SHOWN, Check, Situation, ok, some, warning
 from cuekit.store import tasks as store
 from cuekit.store.tasks import Task
 
@@ -17,16 +18,6 @@ SETTLED_S = 10.0
 
 ABANDONED_S = 3600.0
 """A run folder without a task is younger while its submit is still at work."""
-
-SHOWN = 5
-
-
-def active_tasks(db: sqlite3.Connection) -> Check:
-    """How many tasks have not ended; every one was just compared with the evidence."""
-    active = store.active(db)
-    if not active:
-        return ok("tasks", "none is active")
-    return ok("tasks", f"{len(active)} active: {_some([task.task_id for task in active])}")
 
 
 def panes(db: sqlite3.Connection, situation: Situation, now: float) -> Iterator[Check]:
@@ -53,59 +44,73 @@ def panes(db: sqlite3.Connection, situation: Situation, now: float) -> Iterator[
     def close() -> str:
         for session in stale:
             server.kill_session(session)
-        return f"closed {_some(stale)}"
+        return f"closed {some(stale)}"
 
     if stale:
-        said = f"the pane of a task that has ended is still there: {_some(stale)}"
+        said = f"the pane of a task that has ended is still there: {some(stale)}"
         yield Check("stale_panes", "warning", said, "cuekit doctor --fix", close)
     else:
         yield ok("stale_panes", "none")
     if unknown:
         yield warning(
             "unknown_panes",
-            f"not in this store, perhaps of another CUEKIT_HOME: {_some(unknown)}",
+            f"not in this store, perhaps of another CUEKIT_HOME: {some(unknown)}",
             f"tmux -S {server.socket()} kill-session -t ={unknown[0]}, if nobody needs it",
         )
 
 
-def strays(db: sqlite3.Connection, now: float) -> Iterator[Check]:
-    """Processes that carry the id of a task that has ended."""
+def strays(db: sqlite3.Connection, home: Home, now: float) -> Iterator[Check]:
+    """Processes and sidecars of tasks of this home that have ended, or that it does not know."""
     from cuekit.launch import processes
 
     if not processes.HAS_PROC:
         yield ok("strays", "cannot be looked for on this system")
         return
     found = {}
-    for pid, task_id in _carriers().items():
-        task = store.get(db, task_id)
-        if task is not None and _long_ended(task, now):
-            found[pid] = task_id
+    for pid, carrier in _carriers().items():
+        task = store.get(db, carrier.task_id)
+        ours = carrier.home in (None, home.root)
+        if _long_ended(task, now) if task is not None else ours and carrier.home is not None:
+            found[pid] = carrier
     if found:
-        pairs = [f"{pid} of {task_id}" for pid, task_id in found.items()]
+        pairs = [f"{pid}, {carrier.what} of {carrier.task_id}" for pid, carrier in found.items()]
         yield warning(
             "strays",
-            f"processes of tasks that have ended: {_some(pairs)}",
-            f"kill {' '.join(map(str, list(found)[:SHOWN]))}, if nobody needs them",
+            f"processes of tasks that have ended: {some(pairs)}",
+            f"kill {' '.join(map(str, list(found)[:SHOWN]))}",
         )
     else:
         yield ok("strays", "none")
 
 
-def _carriers() -> dict[int, str]:
-    """The processes of this user with a task's id in their environment."""
-    mark = b"CUEKIT_TASK_ID="
+class _Carrier(NamedTuple):
+    """A process with a task's id in its environment."""
+
+    task_id: str
+    home: str | None
+    what: str
+
+
+def _carriers() -> dict[int, _Carrier]:
+    """The processes of this user that were started for a task."""
     found = {}
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) == os.getpid():
             continue
         try:
             with open(f"/proc/{name}/environ", "rb") as file:
-                entries = file.read().split(b"\0")
+                pairs = dict(entry.partition(b"=")[::2] for entry in file.read().split(b"\0"))
+            task_id = pairs.get(b"CUEKIT_TASK_ID")
+            if task_id is None:
+                continue
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                what = "a sidecar" if b"cuekit.sidecar" in file.read() else "a process"
         except OSError:
             continue
-        for entry in entries:
-            if entry.startswith(mark):
-                found[int(name)] = entry.removeprefix(mark).decode("utf-8", "replace")
+        home = pairs.get(b"CUEKIT_HOME")
+        found[int(name)] = _Carrier(
+            task_id.decode("utf-8", "replace"), os.fsdecode(home) if home else None, what
+        )
     return found
 
 
@@ -120,10 +125,10 @@ def run_folders(db: sqlite3.Connection, home: Home, now: float) -> Iterator[Chec
     def remove() -> str:
         for name in abandoned:
             shutil.rmtree(home.run(name))
-        return f"removed {_some(abandoned)}"
+        return f"removed {some(abandoned)}"
 
     if abandoned:
-        said = f"run folders without a task in {home.runs}: {_some(abandoned)}"
+        said = f"run folders without a task in {home.runs}: {some(abandoned)}"
         yield Check("run_folders", "warning", said, "cuekit doctor --fix", remove)
     else:
         yield ok("run_folders", f"{len(names)}, each with its task")
@@ -141,8 +146,3 @@ def _is_abandoned(db: sqlite3.Connection, home: Home, name: str, now: float) -> 
 
 def _long_ended(task: Task, now: float) -> bool:
     return task.ended and now - (task.completed_at or now) > SETTLED_S
-
-
-def _some(names: list[str]) -> str:
-    rest = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,15 +1,15 @@
-"""The doctor's looks at cuekit's own files: the store, its folder, the configuration."""
+"""The doctor's looks at cuekit's own files: the store and its folder."""
 
 import os
 import sqlite3
 import stat
 import sys
-import time
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from shlex import quote
 
 from cuekit.paths import Home, home_from
-from cuekit.service.doctor_check import Check, Situation, failure, ok, warning
+from cuekit.service.doctor_check import Check, Situation, failure, ok, some, warning
 
 NETWORK_FILE_SYSTEMS = """
     nfs nfs4 cifs smb smb2 smb3 smbfs afpfs webdav davfs 9p afs ceph glusterfs lustre beegfs
@@ -19,8 +19,9 @@ NETWORK_FILE_SYSTEMS = """
 """Between machines SQLite's write-ahead log corrupts, and locks may hold nobody off."""
 
 LEAST_FREE_BYTES = 200 * 1024 * 1024
-SHOWN = 5
-"""How many names of a longer list a line shows."""
+
+MOST_ENTRIES = 20_000
+"""Files and folders whose permissions are looked at in one go."""
 
 
 def store(situation: Situation) -> Iterator[Check]:
@@ -87,60 +88,60 @@ def _private(home: Home) -> Check:
         return failure("privacy", said, f"chown -R $(id -u) {home.root}, as root")
     if not os.access(home.root, os.R_OK | os.W_OK | os.X_OK):
         return failure("privacy", f"{home.root} cannot be written", f"chmod 700 {home.root}")
-    private = [home.root, home.runs, home.database, home.trust, home.probes]
-    open_to_others = [path for path in private if _mode(path) & 0o077]
+    open_to_others, of_others = _looked_through(home)
+    if of_others:
+        said = f"not yours, so cuekit may not be able to use them: {some(of_others)}"
+        return failure("privacy", said, f"sudo chown -R $(id -u) {quote(home.root)}")
 
     def close() -> str:
         for path in open_to_others:
-            os.chmod(path, _mode(path) & 0o700)
-        return f"only you can read {_some(open_to_others)} now"
+            with suppress(FileNotFoundError):
+                _close_to_others(path)
+        return f"only you can read {some(open_to_others)} now"
 
     if open_to_others:
-        said = f"others can read {_some(open_to_others)}"
-        fix = f"chmod go= {' '.join(open_to_others[:SHOWN])}, or cuekit doctor --fix"
-        return Check("privacy", "warning", said, fix, close)
+        said = f"others can read {some(open_to_others)}"
+        return Check("privacy", "warning", said, "cuekit doctor --fix", close)
     return ok("privacy", f"{home.root} is closed to others")
 
 
-def _mode(path: str) -> int:
+def _looked_through(home: Home) -> tuple[list[str], list[str]]:
+    """Below the folder: what others may read or write, and what belongs to another user.
+
+    Links are not followed. What the user writes there by hand may be read, it holds no secrets.
+    """
+    by_hand = (home.config, os.path.join(home.root, "agents"))
+    others_work = os.path.join(home.root, "worktrees")  # git decides the modes in there
+    open_to_others, of_others = [], []
+    left = [home.root]
+    for _ in range(MOST_ENTRIES):
+        if not left:
+            break
+        path = left.pop()
+        try:
+            status = os.lstat(path)
+            is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+            if is_own and path != others_work:
+                left += sorted((entry.path for entry in os.scandir(path)), reverse=True)
+        except OSError:
+            continue  # gone in between, or closed to its owner as well
+        if stat.S_ISLNK(status.st_mode):
+            continue
+        hand = any(path == own or path.startswith(own + "/") for own in by_hand)
+        if status.st_uid != os.getuid():
+            of_others.append(path)
+        elif stat.S_IMODE(status.st_mode) & (0o022 if hand else 0o077):
+            open_to_others.append(path)
+    return open_to_others, of_others
+
+
+def _close_to_others(path: str) -> None:
+    """By a descriptor, so that a link put in the file's place in between is not followed."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        return stat.S_IMODE(os.stat(path).st_mode)
-    except FileNotFoundError:
-        return 0
-
-
-def config(situation: Situation) -> Iterator[Check]:
-    """The files are valid; what the project's may not say before it is trusted."""
-    from cuekit.config import load
-
-    home = home_from(situation.environ)
-    effective = load.effective(situation.cwd, home, situation.environ)
-    found = [
-        path for path in (effective.project_file, home.config) if path and os.path.exists(path)
-    ]
-    yield ok("config", f"valid: {', '.join(found)}" if found else "no file; built-in values")
-    for text in effective.warnings:
-        yield warning("config", text)
-    if effective.ignored:
-        yield warning("config_trust", effective.ignored, "read the file, then: cuekit trust")
-
-
-def tasks(situation: Situation) -> Iterator[Check]:
-    """Leftovers: panes and processes of ended tasks, run folders that belong to none."""
-    from cuekit.service import doctor_leftovers, doctor_worktrees
-    from cuekit.service.lookup import settled_store
-
-    home = home_from(situation.environ)
-    if not os.path.exists(home.database):
-        yield ok("tasks", "none yet")
-        return
-    with settled_store(situation.environ) as (_, db):
-        now = time.time()
-        yield doctor_leftovers.active_tasks(db)
-        yield from doctor_leftovers.panes(db, situation, now)
-        yield from doctor_leftovers.strays(db, now)
-        yield from doctor_leftovers.run_folders(db, home, now)
-        yield from doctor_worktrees.worktrees(db, home, situation)
+        os.fchmod(descriptor, stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o700)
+    finally:
+        os.close(descriptor)
 
 
 def file_system_of(path: str) -> str:
@@ -192,9 +193,3 @@ def _existing(path: str) -> str:
     while not os.path.exists(path):
         path = os.path.dirname(path)
     return path
-
-
-def _some(names: Iterable[str]) -> str:
-    listed = list(names)
-    rest = len(listed) - SHOWN
-    return ", ".join(listed[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")

@@ -111,6 +111,8 @@ def launch(
         "submitter": processes.identity(os.getpid()),
         **extra,
     }
+    if started.session_id is not None:
+        row["agent_session_id"] = started.session_id
     tasks.insert(
         db,
         row,
@@ -173,9 +175,16 @@ def _context(
         hook_program=os.path.join(run_dir, plans.HOOK) if hooks else None,
         resume=resolved.request.resume,
         fork=resolved.request.fork,
+        new_session=_new_session(),
         as_command=resolved.as_command,
         recorded_trust=resolved.recorded_trust,
     )
+
+
+def _new_session() -> str:
+    from uuid import uuid4
+
+    return str(uuid4())
 
 
 def _plan(

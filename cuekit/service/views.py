@@ -121,6 +121,8 @@ def status_view(
         "session_id": task.session_id,
         "name": task.name,
         "labels": task.labels,
+        "agent_session_id": task.agent_session_id,
+        "resumed_from": task.resumed_from,
         "created_at": time_or_null(task.created_at),
         "started_at": time_or_null(task.started_at),
         "completed_at": time_or_null(task.completed_at),

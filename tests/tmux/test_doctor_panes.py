@@ -156,11 +156,14 @@ def test_a_process_of_an_ended_task_is_found(tmux_server: TmuxServer, tmp_path: 
     )
     try:
         with closing(open_store(home)) as db:
-            (found,) = doctor_leftovers.strays(db, time.time())
+            (found,) = doctor_leftovers.strays(db, home, time.time())
     finally:
         stray.kill()
         stray.wait(10)
-    assert (found.state, f"{stray.pid} of t_strayed1" in found.detail) == ("warning", True)
+    assert (found.state, f"{stray.pid}, a process of t_strayed1" in found.detail) == (
+        "warning",
+        True,
+    )
 
 
 def test_only_an_old_run_folder_without_a_task_is_removed(tmp_path: Path) -> None:

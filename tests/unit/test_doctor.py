@@ -154,22 +154,6 @@ def test_this_machine_tells_its_file_systems() -> None:
     assert doctor_store.file_system_of("/proc/self") == "proc"
 
 
-def test_an_invalid_config_is_named_with_its_line(tmp_path: Path) -> None:
-    (tmp_path / ".cuekit.yaml").write_text("submit:\n  modle: gpt\n")
-    (found,) = looks(config=lambda _: doctor_store.config(situation(tmp_path)))
-    assert found.state == "failure"
-    assert ".cuekit.yaml:2" in found.detail
-
-
-def test_what_an_untrusted_config_may_not_say_is_a_warning(tmp_path: Path) -> None:
-    (tmp_path / ".cuekit.yaml").write_text("adapters:\n  codex:\n    command: [./mine]\n")
-    found = list(doctor_store.config(situation(tmp_path)))
-    assert [(check.name, check.state) for check in found] == [
-        ("config", "ok"),
-        ("config_trust", "warning"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("environ", "state"),
     [

@@ -166,16 +166,18 @@ def test_every_flag_that_a_builder_emits_is_declared(kind: str) -> None:
         {"sandbox": "read-only", "ask_for_approval": "never"},
         {"sandbox": True, "approval_mode": "plan", "provider_profile": "p"},
     ]
-    launches = product(
+    launches: Any = product(
         options,
         (Mode.INTERACTIVE, Mode.BATCH),
         ("do it", "-x", "a" * (LARGEST_ARGUMENT + 1)),
         (True, False),
+        ({}, {"resume": "ID"}, {"resume": "ID", "fork": True}),
     )
     seen = set()
-    for chosen, mode, prompt, trusted in launches:
+    for chosen, mode, prompt, trusted, old in launches:
         task = replace(spec(kind, prompt, model="m", mode=str(mode), **chosen), add_dirs=("/a",))
-        words = agent.launch(task, replace(known, folder_trusted=trusted)).argv[1:]
+        context = replace(known, folder_trusted=trusted, new_session="NEW", **old)
+        words = agent.launch(task, context).argv[1:]
         words = tuple(word for word in words if word not in (prompt, FEEDER))
         seen |= {word.split("=")[0] for word in words if word.startswith("-")}
     seen -= {"--", "-"}
@@ -297,3 +299,46 @@ def test_the_feeder_of_jcode_passes_the_prompt_and_the_exit_status(tmp_path: Pat
     )
     assert (done.returncode, done.stdout) == (7, "it's two lines|repl --no-update --model m")
     assert [path.name for path in tmp_path.iterdir()] == ["reader"]
+
+
+def test_gemini_is_given_no_id_where_its_own_question_begins_the_conversation_anew() -> None:
+    agent = registry.get("gemini")
+    context = replace(CONTEXT, known_flags=agent.emitted_flags(), new_session="NEW")
+    asks = agent.launch(spec("gemini"), context)
+    assert (asks.session_id, "--session-id" in asks.argv) == (None, False)
+    for trusted in (
+        replace(context, folder_trusted=True),
+        replace(context, recorded_trust=True),
+    ):
+        launch = agent.launch(spec("gemini"), trusted)
+        assert (launch.session_id, "--session-id" in launch.argv) == ("NEW", True)
+    without = replace(context, known_flags=frozenset({"--model"}), folder_trusted=True)
+    assert agent.launch(spec("gemini"), without).session_id is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "session", "words"),
+    [
+        ("gemini", {"resume": "OLD"}, "OLD", ["--resume", "OLD"]),
+        ("grok", {"resume": "OLD"}, "OLD", ["--resume", "OLD"]),
+        (
+            "grok",
+            {"resume": "OLD", "fork": True},
+            "NEW",
+            ["--resume", "OLD", "--fork-session", "--session-id", "NEW"],
+        ),
+        ("opencode", {"resume": "OLD"}, None, ["--session", "OLD"]),
+        ("opencode", {"resume": "OLD", "fork": True}, None, ["--session", "OLD", "--fork"]),
+    ],
+)
+def test_a_conversation_goes_on_by_its_id(
+    kind: str, old: dict[str, Any], session: str | None, words: list[str]
+) -> None:
+    agent = registry.get(kind)
+    context = replace(
+        CONTEXT, known_flags=agent.emitted_flags(), folder_trusted=True, new_session="NEW", **old
+    )
+    launch = agent.launch(spec(kind, **BATCH), context)
+    assert launch.session_id == session
+    at = launch.argv.index(words[0])
+    assert list(launch.argv[at : at + len(words)]) == words
