@@ -58,7 +58,7 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
         said = ("opencode run has nobody to ask: what would need approval is refused",)
         return base.Launch(words, "prompt", environment, {}, said if asks else (), "stdin")
     if base.too_long("--prompt=" + prompt):
-        return base.Launch(words, environment=environment, prompt_delivery="paste")
+        prompt = base.pointer(context)  # its TUI does not tell when it waits for a paste
     return base.Launch((*words, *_prompt_words(spec, prompt)), environment=environment)
 
 

@@ -48,10 +48,10 @@ def launch(spec: TaskSpec, context: base.LaunchContext) -> base.Launch:
     prompt, changed = base.literal(prompt_text(spec), SPECIAL, context)
     words = _words_before_prompt(spec, context, None)
     batch = base.is_batch(spec)
+    if base.too_long(prompt) and batch:
+        return base.Launch(words, "prompt", prompt_delivery="stdin")
     if base.too_long(prompt):
-        if batch:
-            return base.Launch(words, "prompt", prompt_delivery="stdin")
-        return base.Launch(words, prompt_delivery="paste")
+        prompt = base.pointer(context)  # its TUI does not tell when it waits for a paste
     argv = (*words, UserText(prompt))
     return base.Launch(argv, "null" if batch else "tty", warnings=changed)
 
