@@ -32,7 +32,7 @@ from cuekit.launch.plan import LaunchPlan
 from cuekit.launch.reports import report
 from cuekit.launch.watch import Watch
 from cuekit.launch.words import last_words, output_end
-from cuekit.model.activity import EXACT, Progress, Signal, reduce
+from cuekit.model.activity import EXACT, Activity, Progress, Signal, SignalKind, reduce
 from cuekit.model.inbox import INBOX_FILE
 from cuekit.model.lifecycle import EndCause, Evidence, Status
 from cuekit.paths import Home
@@ -176,6 +176,9 @@ class Supervisor:
             signals = self.watch.look(self.progress, now)
         except OSError:  # no descriptors or memory for the moment: the child runs on all the same
             return
+        if self._awaits_first_prompt():
+            # A title that moves while the agent starts is no turn: nobody has asked it anything.
+            signals = [one for one in signals if not _guesses_work(one)]
         before = self.progress
         for one in signals:
             self._take(one)
@@ -185,8 +188,11 @@ class Supervisor:
         if signals:
             notify.wake(self.plan.run_dir)
         self._take_reports()
-        if self.plan.first_prompt and self.typist is None and self.watch.is_ready(self.progress):
+        if self._awaits_first_prompt() and self.progress.activity is Activity.IDLE:
             self._type_first_prompt()
+
+    def _awaits_first_prompt(self) -> bool:
+        return bool(self.plan.first_prompt) and self.typist is None
 
     def _store_progress(self) -> None:
         """Store it now, or at the next look: a full disk or a busy store must not end the child."""
@@ -308,6 +314,10 @@ class Supervisor:
     def _event(self, kind: str, values: dict[str, Any], *, at: float | None = None) -> None:
         with contextlib.suppress(OSError):  # a full disk or a removed folder must not stop it
             events.append(self.plan.task_dir, self.plan.task_id, kind, values, at=at)
+
+
+def _guesses_work(one: Signal) -> bool:
+    return one.kind is SignalKind.WORKING and one.source not in EXACT
 
 
 def _continue(pid: int) -> None:

@@ -45,10 +45,6 @@ class Watch:
         """Whether there is anything to look at beside the child's end."""
         return self._agent is not None
 
-    def is_ready(self, progress: Progress) -> bool:
-        """Whether the agent's composer waits for the first prompt."""
-        return progress.activity is Activity.IDLE and progress.turn == 0
-
     def look(self, progress: Progress, now: float) -> list[Signal]:
         """What happened since the last look."""
         if self._agent is None:

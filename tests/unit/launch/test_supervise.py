@@ -12,6 +12,7 @@ from cuekit.launch.supervise import Supervisor
 from cuekit.paths import Home
 from cuekit.store import db as store
 from cuekit.store import tasks
+from tests.support.wait import wait_until
 
 TASK_ID = "t_abcd1234"
 
@@ -36,6 +37,25 @@ def test_what_the_store_cannot_take_now_is_stored_at_a_later_look(tmp_path: Path
     assert before is not None
     assert after is not None
     assert (before.activity, after.activity) == ("unknown", "working")
+
+
+def test_a_title_that_moves_at_the_start_does_not_keep_the_first_prompt_back(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "spool").mkdir()
+    typed = tmp_path / "typed"
+    command = ["/usr/bin/touch", str(typed)]
+    interactive = plan(tmp_path)._replace(mode="interactive", first_prompt=command)
+    with closing(store.open_store(Home(str(tmp_path / "home")))) as db:
+        row = {"task_id": TASK_ID, "agent_kind": "codex", "mode": "interactive", "spec": {}}
+        tasks.insert(db, {**row, "cwd": "/", "task_dir": str(tmp_path), "session_id": "s_1"})
+        supervisor = Supervisor(interactive, db)
+        for title in ("\u280b project", "\u2819 project", "project"):
+            (tmp_path / "title").write_text(title, encoding="utf-8")
+            supervisor._look()
+        wait_until(typed.exists, 5)
+        assert (supervisor.progress.activity, supervisor.progress.turn) == ("idle", 0)
+        supervisor._reap()
 
 
 def plan(folder: Path) -> LaunchPlan:
