@@ -13,7 +13,7 @@ from cuekit.launch import plan as plans
 from cuekit.launch.agent_status import AgentStatus
 from cuekit.launch.capture import output_of
 from cuekit.launch.plan import LaunchPlan
-from cuekit.model.activity import Activity, Progress, Signal, SignalKind, Source
+from cuekit.model.activity import EXACT, Activity, Progress, Signal, SignalKind, Source
 
 MESSAGE_BYTES = 16 * 1024 * 1024  # a hook message that is larger is not read
 LOG_BYTES = 4 * 1024 * 1024  # read of the log in one look
@@ -57,9 +57,7 @@ class Watch:
                 self._status.follow(signal.log_path, signal.session_id)
         self.heard_exactly = self.heard_exactly or bool(signals)
         signals = self._with_words([*self._held, *self._without_doubles(signals)], now)
-        just_asked = (
-            progress.activity is Activity.WAITING_APPROVAL and now - progress.since < ASKED_SECONDS
-        )
+        just_asked = _is_asked(progress) and now - progress.since < ASKED_SECONDS
         if not signals and self._plan.mode == "interactive" and not just_asked:
             signals = self._status.news(progress, now) or [
                 *self._from_title(progress, now),
@@ -140,9 +138,11 @@ class Watch:
             return [] if waits else [Signal(SignalKind.APPROVAL_REQUESTED, Source.SCREEN, now)]
         if screen.dialog:
             return [Signal(SignalKind.DIALOG, Source.SCREEN, now, text=screen.dialog)]
-        # For a moment after its dialog was answered an agent that works looks idle.
+        # For a moment after its dialog was answered an agent that works looks idle, and for a
+        # moment before its dialog is drawn one that waits looks busy.
         seen_twice = self._screen.seen_twice(screen.busy)
-        if not seen_twice and not (waits and screen.busy):
+        told_by_screen = waits and progress.source is Source.SCREEN
+        if not seen_twice and not (told_by_screen and screen.busy):
             return []
         if screen.busy:
             return [Signal(SignalKind.WORKING, Source.SCREEN, now)]
@@ -168,6 +168,13 @@ class Watch:
             return question(self._agent)
         except Exception:  # a message that is not understood says nothing
             return []
+
+
+def _is_asked(progress: Progress) -> bool:
+    """Whether a dialog was told of that may not be drawn yet."""
+    if progress.activity is Activity.WAITING_INPUT:
+        return progress.source in EXACT
+    return progress.activity is Activity.WAITING_APPROVAL
 
 
 def _activity(signal: Signal) -> Activity | None:

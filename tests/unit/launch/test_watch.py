@@ -111,15 +111,19 @@ def test_what_looks_idle_once_when_a_dialog_was_answered_is_not_idle(run_dir: Pa
     tmux.chmod(0o755)
     watch = watch_of(run_dir)
     watch._agent = OnScreen  # type: ignore[assignment]
-    waits = Progress(activity=Activity.WAITING_INPUT, source=Source.HOOK, turn=1)
+    waits = Progress(activity=Activity.WAITING_INPUT, since=1.0, source=Source.HOOK, turn=1)
 
-    def seen(screen: str, at: float) -> list[SignalKind]:
+    def seen(screen: str, at: float, known: Progress = waits) -> list[SignalKind]:
         (run_dir / "screen").write_text(screen, encoding="utf-8")
-        return [signal.kind for signal in watch.look(waits, at)]
+        return [signal.kind for signal in watch.look(known, at)]
 
-    assert seen("idle", 2.0) == []
-    assert seen("dialog", 4.0) == [SignalKind.DIALOG]
-    assert seen("idle", 6.0) == []
-    assert seen("busy", 8.0) == [SignalKind.WORKING]
-    assert seen("idle", 10.0) == []
-    assert seen("idle", 12.0) == [SignalKind.IDLE]
+    assert seen("busy", 2.5) == []  # the dialog is not drawn yet
+    assert seen("idle", 4.0) == []
+    assert seen("dialog", 6.0) == [SignalKind.DIALOG]
+    assert seen("idle", 8.0) == []
+    assert seen("busy", 10.0) == []
+    assert seen("busy", 12.0) == [SignalKind.WORKING]
+    assert seen("idle", 14.0) == []
+    assert seen("idle", 16.0) == [SignalKind.IDLE]
+    by_screen = waits._replace(source=Source.SCREEN)
+    assert seen("busy", 18.0, by_screen) == [SignalKind.WORKING]
