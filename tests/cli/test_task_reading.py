@@ -106,8 +106,9 @@ def test_the_screen_is_that_of_the_pane(cli: CommandLine, tmux_server: TmuxServe
     def screen() -> str:
         return str(cli.json("task", "transcript", task_id, "--screen")["screen"])
 
-    # tmux's own words, as on a terminal; the pane's process ends a moment after its task
-    wait_until(lambda: "Pane is dead" in screen(), 10, screen)
+    # tmux's own words, as on a terminal; the pane's process ends after its task, and waits up to
+    # ten seconds for the transcript
+    wait_until(lambda: "Pane is dead" in screen(), 25, screen)
     assert "two" in screen().splitlines()
     assert cli.json("task", "transcript", task_id) == {"lines": ["one", "two"]}
 
