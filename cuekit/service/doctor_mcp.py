@@ -1,7 +1,7 @@
 """The doctor's looks at `cuekit --mcp`: its package, and the clients that know of it.
 
 A client's own `mcp list` starts every server that it knows, and takes seconds: the file is read in
-its place (docs/decisions/0026). Of it the entry `cuekit` alone is looked at; nothing else is
+its place (docs/decisions/0023). Of it the entry `cuekit` alone is looked at; nothing else is
 kept or shown, and a file that cannot be read is told of by its name.
 """
 
