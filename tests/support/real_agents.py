@@ -30,6 +30,14 @@ from tests.support.tmux import TmuxServer
 from tests.support.wait import wait_until
 
 
+NO_WAY_OUT = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1,localhost"}
+"""A look-up outside fails at once: the port is closed.
+
+Without a route a name is asked for until time is up: codex 0.133.0 then waits 5 s at its end for
+its catalogue of plugins, grok 1.0.41 2.3 s at its start. The model is plain http, so not meant.
+"""
+
+
 @dataclass
 class RealAgent:
     """One version of one agent, ready to run. `env` may be changed by a test before it starts."""
@@ -186,6 +194,7 @@ def make_agent(version: AgentVersion, folder: Path) -> RealAgent:
         "TMPDIR": str(folder / "tmp"),
         "CUEKIT_HOME": str(folder / "cuekit"),
         "GIT_CONFIG_NOSYSTEM": "1",
+        **NO_WAY_OUT,
     }
     model = ModelServer().start()
     env |= agent_home.FILES[version.name](home, model.url)
