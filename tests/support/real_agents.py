@@ -29,7 +29,6 @@ from tests.support.model_server import ModelServer
 from tests.support.tmux import TmuxServer
 from tests.support.wait import wait_until
 
-
 NO_WAY_OUT = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1,localhost"}
 """A look-up outside fails at once: the port is closed.
 
